@@ -3,7 +3,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -23,14 +22,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr absl::string_view kBody = R"(
-ENTRY e {
-  p = f32[4] parameter(0)
-  q = f32[4] parameter(1)
-  ROOT t = (f32[4], f32[4]) tuple(p, q)
-}
-)";
 
 // --- Header ------------------------------------------------------------------
 

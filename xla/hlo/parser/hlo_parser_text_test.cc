@@ -23,14 +23,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr absl::string_view kBody = R"(
-ENTRY e {
-  p = f32[4] parameter(0)
-  q = f32[4] parameter(1)
-  ROOT t = (f32[4], f32[4]) tuple(p, q)
-}
-)";
-
 // --- Less than a module ------------------------------------------------------
 
 TEST(HloParserTextTest, OneComputation) {

@@ -14,6 +14,15 @@
 // What the tests of the parser share.
 namespace xla {
 
+// What follows the header of a module.
+inline constexpr absl::string_view kBody = R"(
+ENTRY e {
+  p = f32[4] parameter(0)
+  q = f32[4] parameter(1)
+  ROOT t = (f32[4], f32[4]) tuple(p, q)
+}
+)";
+
 // The module; text that is wrong fails the test, and is null.
 std::unique_ptr<HloModule> Parse(
     absl::string_view text,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,8 @@ class FusionLoweringTestBase : public ::testing::Test {
     options.min_vector_columns = min_vector_columns_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
-    vectors_ = products_ = 0;
+    ops_.clear();
+    vectors_ = 0;
     if (!lowered.ok()) return lowered;
     updates_ = lowered->in_place.size();
     kir::ForEachStatement(
@@ -64,8 +66,7 @@ class FusionLoweringTestBase : public ::testing::Test {
           const auto* loop = statement.As<kir::Loop>();
           vectors_ +=
               loop != nullptr && loop->kind == kir::LoopKind::kVectorize;
-          const auto* expr = statement.As<kir::Expr>();
-          products_ += expr != nullptr && expr->op == "warp_mma";
+          if (const auto* expr = statement.As<kir::Expr>()) ++ops_[expr->op];
         });
     for (const KernelPart& part : lowered->parts) {
       kinds_.push_back(std::string(part.kind));
@@ -82,10 +83,10 @@ class FusionLoweringTestBase : public ::testing::Test {
   int64_t min_transposed_ = 16;
   int64_t device_threads_ = 1 << 18;
   int64_t min_vector_columns_ = 1024;
-  int64_t vectors_ = 0;   // accesses of vectors
-  int64_t products_ = 0;  // by matrix units
-  size_t updates_ = 0;    // in place
-  std::vector<std::string> kinds_;
+  int64_t vectors_ = 0;             // accesses of vectors
+  std::map<std::string, int> ops_;  // statements of the kernel
+  size_t updates_ = 0;              // in place
+  std::vector<std::string> kinds_;  // of its parts
   std::string why_;
 };
 

@@ -1,67 +1,24 @@
 // What the stages of rows compute, and what they keep from one to the next.
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "xla/backends/gpu/kernel_ir/kernel.h"
-#include "xla/backends/gpu/lowering/fusion_lowering.h"
-#include "xla/backends/gpu/lowering/lowering_test_util.h"
-#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/backends/gpu/lowering/fusion_lowering_test_base.h"
 
 namespace xla::gpu {
 namespace {
 
 using ::testing::ElementsAre;
 
-class ReductionStagesTest : public ::testing::Test {
+class ReductionStagesTest : public FusionLoweringTestBase {
  protected:
-  absl::StatusOr<LoweredKernel> Lower(const HloInstruction& hlo) {
-    FusionLoweringOptions options;
-    options.threads_per_block = 32;
-    options.threads_of_tiles = 128;
-    options.min_reduced = 2;
-    absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
-    kinds_.clear();
-    ops_.clear();
-    if (!lowered.ok()) return lowered;
-    kir::ForEachStatement(lowered->kernel.body,
-                          [this](const kir::Statement& statement) {
-                            if (const auto* expr = statement.As<kir::Expr>())
-                              ++ops_[expr->op];
-                          });
-    for (const KernelPart& part : lowered->parts) {
-      kinds_.push_back(std::string(part.kind));
-      why_ = part.why;
-    }
-    return lowered;
-  }
-  absl::Status Compare(absl::string_view text) {
-    return CompareWithEvaluator(
-        text, [this](const HloInstruction& hlo) { return Lower(hlo); });
-  }
-
-  std::map<std::string, int> ops_;  // statements of the last kernel
-  std::vector<std::string> kinds_;  // of its parts
-  std::string why_;
+  ReductionStagesTest() { min_vector_columns_ = 32; }  // the default
 };
-
-constexpr absl::string_view kReducers = R"(
-HloModule m
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
-max {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b)
-}
-)";
 
 // A row's number is that of another row where dimensions change places, and it
 // stays where they are split, joined or added.
