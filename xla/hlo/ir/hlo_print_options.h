@@ -152,7 +152,8 @@ class HloPrintOptions {
   XLA_HLO_PRINT_OPTION(bool, print_program_shape, true)
   XLA_HLO_PRINT_OPTION(bool, print_percent, true)
   XLA_HLO_PRINT_OPTION(bool, print_control_dependencies, true)
-  // Everything between the operands and the metadata.
+  // Attributes of opcodes, such as dimensions, and unknown ones; computations
+  // that are called, shardings and control dependencies are printed anyway.
   XLA_HLO_PRINT_OPTION(bool, print_extra_attributes, true)
   // `call-start(...)` instead of `async-start(...), calls=%wrapped`; wrapped
   // computations of one instruction are then omitted from the module's text.
@@ -160,7 +161,9 @@ class HloPrintOptions {
   XLA_HLO_PRINT_OPTION(bool, print_frontend_attributes, true)
   // Instructions are named tmp_N.
   XLA_HLO_PRINT_OPTION(bool, canonicalize_instruction_names, false)
-  // Computations of a module are named by their position in post order.
+  // Computations of a module print depth first from the entry, whatever their
+  // schedules, and without ids and with callees by name only, they are named by
+  // their position in that order.
   XLA_HLO_PRINT_OPTION(bool, canonicalize_computations, false)
   // Nesting depth; one level is two spaces.
   XLA_HLO_PRINT_OPTION(int, indent_amount, 0)
