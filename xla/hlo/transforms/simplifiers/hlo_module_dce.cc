@@ -65,22 +65,31 @@ bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
          next.operand(0) == parameter && next.tuple_index() == element;
 }
 
-// Whether a control dependency keeps a link of an asynchronous operation that
-// the body starts, and returns `value` as the state of: between iterations, it
-// has to stay whole.
-bool IsStateThatStays(const HloInstruction& value) {
-  for (const HloInstruction* start : AsyncStateOrigins(&value)) {
-    if (start->parent() != value.parent()) continue;
-    for (const AsyncStatePlace& place : AsyncStatePlaces(start)) {
-      if (!place.inst->IsRoot() && place.inst->HasControlDependencies()) {
-        return true;
-      }
-    }
-    for (const HloInstruction* taker : AsyncStateConsumers(start)) {
-      if (taker->HasControlDependencies()) return true;
+// Whether a control dependency keeps a link of what `start` starts.
+bool Stays(const HloInstruction* start) {
+  return absl::c_any_of(AsyncStatePlaces(start),
+                        [](const AsyncStatePlace& place) {
+                          return !place.inst->IsRoot() &&
+                                 place.inst->HasControlDependencies();
+                        }) ||
+         absl::c_any_of(AsyncStateConsumers(start),
+                        [](const HloInstruction* taker) {
+                          return taker->HasControlDependencies();
+                        });
+}
+
+// What holds the state of an asynchronous operation that the body starts, and
+// that a control dependency keeps: between iterations, it has to stay whole.
+absl::flat_hash_set<const HloInstruction*> StatesThatStay(
+    const HloComputation& body) {
+  absl::flat_hash_set<const HloInstruction*> states;
+  for (const HloInstruction* inst : body.instructions()) {
+    if (!inst->IsAsyncProducer() || !Stays(inst)) continue;
+    for (const AsyncStatePlace& place : AsyncStatePlaces(inst)) {
+      states.insert(place.inst);
     }
   }
-  return false;
+  return states;
 }
 
 // Lets the body return dead elements as they come in.
@@ -94,10 +103,12 @@ absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
     HloComputation* body = loop->while_body();
     HloInstruction* root = body->root_instruction();
     HloInstruction* parameter = body->parameter_instruction(0);
+    const absl::flat_hash_set<const HloInstruction*> states =
+        StatesThatStay(*body);
     for (int64_t i = 0; i < root->operand_count(); ++i) {
       if (liveness->IsLive(loop, {i}) ||
           HandsThrough(*root->operand(i), parameter, i) ||
-          IsStateThatStays(*root->operand(i))) {
+          states.contains(root->operand(i))) {
         continue;
       }
       HloInstruction* element = body->AddInstruction(
