@@ -35,7 +35,8 @@ bool IsSumOverDevices(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kAllReduce && inst.operand_count() == 1 &&
          inst.user_count() == 1 && inst.shape().IsArray() &&
          inst.shape().is_static() && inst.shape().element_type() != PRED &&
-         !inst.has_sharding() &&
+         // It has no zero for the sum to start at.
+         inst.shape().element_type() != F8E8M0FNU && !inst.has_sharding() &&
          ShapeUtil::Equal(inst.shape(), inst.operand(0)->shape()) &&
          !inst.HasControlDependencies() &&
          MatchReductionComputation(inst.to_apply()) == ReductionKind::SUM;

@@ -26,7 +26,7 @@ namespace xla {
 // Leaves alone: all-reduces of several operands, of another type than the sum,
 // or with other readers; control dependencies and shardings; sums that the
 // body, the condition or a reader of the whole state reads otherwise;
-// predicates. O(instructions).
+// predicates, and types without a zero. O(instructions).
 class WhileLoopAllReduceCodeMotion : public HloModulePass {
  public:
   absl::string_view name() const override {
