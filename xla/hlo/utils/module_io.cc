@@ -1,5 +1,6 @@
 #include "xla/hlo/utils/module_io.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -127,20 +128,19 @@ absl::StatusOr<std::unique_ptr<HloModule>> FromProto(
                       absl::StrCat(file_name, ": error: ", status.message()));
 }
 
-// Adds to the error of a text without the brace that ends its last computation
-// that the rest may be missing: a full disk, or a copy from a terminal.
+// Adds to the error of a text with a brace that nothing closes that the rest
+// may be missing: a full disk, or a copy from a terminal.
 absl::StatusOr<std::unique_ptr<HloModule>> WithHintOfTruncation(
     absl::string_view contents, absl::string_view file_name,
     absl::StatusOr<std::unique_ptr<HloModule>> module) {
-  if (module.ok() || !absl::StrContains(contents, '{') ||
-      absl::EndsWith(absl::StripTrailingAsciiWhitespace(contents), "}")) {
+  if (module.ok() || std::count(contents.begin(), contents.end(), '{') <=
+                         std::count(contents.begin(), contents.end(), '}')) {
     return module;
   }
   return absl::Status(
       module.status().code(),
       absl::StrCat(module.status().message(), "\n", file_name,
-                   ": note: the text does not end with '}'; is the file cut "
-                   "off?"));
+                   ": note: a '{' is not closed; is the file cut off?"));
 }
 
 }  // namespace
