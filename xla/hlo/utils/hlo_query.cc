@@ -136,6 +136,15 @@ bool IsScalarConstant(const HloInstruction* instruction) {
   return instruction->IsConstant() && ShapeUtil::IsScalar(instruction->shape());
 }
 
+bool IsAllConstant(const HloInstruction* inst, int8_t value) {
+  while (inst->opcode() == HloOpcode::kBroadcast ||
+         inst->opcode() == HloOpcode::kReshape) {
+    inst = inst->operand(0);
+  }
+  return inst->opcode() == HloOpcode::kConstant && inst->shape().IsArray() &&
+         !inst->literal().is_elided() && inst->literal().IsAll(value);
+}
+
 bool IsBroadcastedConstantOrScalar(const HloInstruction& instr) {
   auto is_source = [](const HloInstruction& source) {
     return source.IsConstant() || ShapeUtil::IsScalar(source.shape());

@@ -51,6 +51,9 @@ bool IsConstantR0F32(HloInstruction* instruction, float* out);
 
 // A constant of shape [].
 bool IsScalarConstant(const HloInstruction* instruction);
+// Whether every element is known to be `value`: a constant, or a broadcast or
+// reshape of one.
+bool IsAllConstant(const HloInstruction* inst, int8_t value);
 // A constant or scalar, or a broadcast of one.
 bool IsBroadcastedConstantOrScalar(const HloInstruction& instr);
 bool IsBroadcastOfScalarConstant(const HloInstruction& instr);

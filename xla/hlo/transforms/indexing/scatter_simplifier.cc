@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/indexing/gather_scatter_utils.h"
 #include "xla/hlo/utils/collectives/reduction_kind.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/layout_util.h"
 #include "xla/permutation_util.h"
 #include "xla/primitive_util.h"
@@ -132,19 +133,12 @@ HloInstruction* Simplify(HloScatterInstruction* scatter) {
   return computation->AddInstruction(HloInstruction::CreateTuple(elements));
 }
 
-bool IsAllZero(const HloInstruction* inst) {
-  while (HloPredicateIsOp<HloOpcode::kBroadcast, HloOpcode::kReshape>(inst)) {
-    inst = inst->operand(0);
-  }
-  return inst->opcode() == HloOpcode::kConstant && inst->shape().IsArray() &&
-         !inst->literal().is_elided() && inst->literal().IsAll(0);
-}
-
 // Whether the scatter adds to zeros, for `add` alone.
 bool AddsToZeros(const HloInstruction& scatter, const HloInstruction& add) {
   if (scatter.opcode() != HloOpcode::kScatter || scatter.user_count() != 1 ||
       !scatter.shape().IsArray() || !scatter.shape().is_static() ||
-      scatter.HasControlDependencies() || !IsAllZero(scatter.operand(0)) ||
+      scatter.HasControlDependencies() ||
+      !hlo_query::IsAllConstant(scatter.operand(0), 0) ||
       !ShapeUtil::Equal(scatter.shape(), add.shape()) ||
       !ShapeUtil::Equal(scatter.shape(), scatter.operand(0)->shape())) {
     return false;

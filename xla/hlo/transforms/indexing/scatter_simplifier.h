@@ -35,7 +35,9 @@ namespace xla {
 // Batching dimensions become components of the index vectors. Transposes and
 // reshapes that change nothing are left out; results keep their layouts. Leaves
 // alone: scatters in fusions, with empty operands, indices or updates, of
-// dynamic shapes. O(operands) instructions per scatter.
+// dynamic shapes; of the second rule, sums of predicates, of several operands,
+// that something else reads, or with control dependencies. O(operands)
+// instructions per scatter.
 class ScatterSimplifier : public HloModulePass {
  public:
   absl::string_view name() const override { return "scatter-simplifier"; }

@@ -10,17 +10,13 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
-
-bool IsZero(const HloInstruction& inst) {
-  return inst.opcode() == HloOpcode::kConstant && !inst.literal().is_elided() &&
-         inst.literal().IsAll(0);
-}
 
 // The window of the convolution on the pad's operand.
 std::optional<Window> WindowOnUnpadded(
@@ -74,8 +70,8 @@ HloInstruction* Folded(HloConvolutionInstruction* convolution) {
   HloInstruction* pad = convolution->mutable_operand(0);
   // Sparse factors have indices as further operands.
   if (convolution->operand_count() != 2 || pad->opcode() != HloOpcode::kPad ||
-      !IsZero(*pad->operand(1)) || pad->shape().is_dynamic() ||
-      convolution->shape().is_dynamic() ||
+      !hlo_query::IsAllConstant(pad->operand(1), 0) ||
+      pad->shape().is_dynamic() || convolution->shape().is_dynamic() ||
       pad->shape().element_type() != pad->operand(0)->shape().element_type() ||
       convolution->HasControlDependencies() ||
       WindowIsWholeImage(*convolution)) {

@@ -20,10 +20,10 @@ namespace xla {
 // window has beside its input counts as zero; weights that are infinite or no
 // number make a difference there, since they are no longer multiplied by zeros.
 //
-// Leaves alone: padding of batch or feature dimensions or by other values,
-// dilated inputs, sparse factors, dynamic shapes, control dependencies; windows
-// of the whole padded image, which are matrix products as they are.
-// O(instructions).
+// Leaves alone: padding of batch or feature dimensions, that is negative or by
+// other values, dilated inputs, sparse factors, dynamic shapes, control
+// dependencies; windows of the whole padded image, which are matrix products as
+// they are. O(instructions).
 class ConvolutionPadFolder : public HloModulePass {
  public:
   absl::string_view name() const override { return "convolution-pad-folder"; }

@@ -1,8 +1,6 @@
 #ifndef XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_
 #define XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_
 
-#include <cstdint>
-
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -29,10 +27,6 @@ absl::Span<const CanonicalizerRule> SliceRules();
 absl::Span<const CanonicalizerRule> TypeRules();
 
 // Helpers of the rules.
-
-// Whether every element of `inst` is known to be `value`: a constant, or a
-// broadcast or reshape of one.
-bool IsAllConstant(const HloInstruction* inst, int8_t value);
 
 // Whether both have the same type, dimensions and layout.
 bool HasShapeOf(const HloInstruction* inst, const HloInstruction* other);

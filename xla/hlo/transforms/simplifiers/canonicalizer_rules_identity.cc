@@ -4,6 +4,7 @@
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer_rules.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -24,7 +25,8 @@ bool IsConstantLike(const HloInstruction* inst) {
 // op(x, neutral) → x, if it keeps the shape.
 HloInstruction* LeftIfRightIs(HloInstruction* inst, int8_t neutral) {
   HloInstruction* x = inst->mutable_operand(0);
-  return IsAllConstant(inst->operand(1), neutral) && HasShapeOf(inst, x)
+  return hlo_query::IsAllConstant(inst->operand(1), neutral) &&
+                 HasShapeOf(inst, x)
              ? x
              : nullptr;
 }
@@ -72,7 +74,8 @@ HloInstruction* MultiplyByOne(HloInstruction* inst) {
 
 HloInstruction* MultiplyByZero(HloInstruction* inst) {
   HloInstruction* zero = inst->mutable_operand(1);
-  return IsIntegral(inst) && IsAllConstant(zero, 0) && HasShapeOf(inst, zero)
+  return IsIntegral(inst) && hlo_query::IsAllConstant(zero, 0) &&
+                 HasShapeOf(inst, zero)
              ? zero
              : nullptr;
 }
@@ -117,7 +120,8 @@ HloInstruction* AndMask(HloInstruction* inst) {
   const bool is_pred = inst->shape().element_type() == PRED;
   if (HloInstruction* x = LeftIfRightIs(inst, is_pred ? 1 : -1)) return x;
   HloInstruction* zero = inst->mutable_operand(1);
-  return IsAllConstant(zero, 0) && HasShapeOf(inst, zero) ? zero : nullptr;
+  return hlo_query::IsAllConstant(zero, 0) && HasShapeOf(inst, zero) ? zero
+                                                                     : nullptr;
 }
 
 HloInstruction* OrMask(HloInstruction* inst) {
@@ -125,7 +129,8 @@ HloInstruction* OrMask(HloInstruction* inst) {
   if (HloInstruction* x = LeftIfRightIs(inst, 0)) return x;
   HloInstruction* ones = inst->mutable_operand(1);
   const bool is_pred = inst->shape().element_type() == PRED;
-  return IsAllConstant(ones, is_pred ? 1 : -1) && HasShapeOf(inst, ones)
+  return hlo_query::IsAllConstant(ones, is_pred ? 1 : -1) &&
+                 HasShapeOf(inst, ones)
              ? ones
              : nullptr;
 }
@@ -138,10 +143,12 @@ HloInstruction* SelectKnown(HloInstruction* inst) {
   HloInstruction* on_true = inst->mutable_operand(1);
   HloInstruction* on_false = inst->mutable_operand(2);
   if (on_true == on_false && HasShapeOf(inst, on_true)) return on_true;
-  if (IsAllConstant(inst->operand(0), 1) && HasShapeOf(inst, on_true)) {
+  if (hlo_query::IsAllConstant(inst->operand(0), 1) &&
+      HasShapeOf(inst, on_true)) {
     return on_true;
   }
-  if (IsAllConstant(inst->operand(0), 0) && HasShapeOf(inst, on_false)) {
+  if (hlo_query::IsAllConstant(inst->operand(0), 0) &&
+      HasShapeOf(inst, on_false)) {
     return on_false;
   }
   return nullptr;
