@@ -20,24 +20,35 @@ bool HasDilation(const Window& window) {
   });
 }
 
+// The sharding of an operand that says most, of those that may spread; the
+// first of several. Null: none.
+const HloSharding* MostSpecific(const HloInstruction& inst, LeafReader reader) {
+  const HloSharding* best = nullptr;
+  for (const HloInstruction* operand : inst.operands()) {
+    const HloSharding* own = reader(operand, 0);
+    if (own != nullptr && MaySpread(*own) &&
+        (best == nullptr ||
+         hlo_sharding_util::IsShardingMoreSpecific(*own, *best))) {
+      best = own;
+    }
+  }
+  return best;
+}
+
 // The operand whose tiles the others and the results of a sort have. Not where
 // the tiles cut what is sorted and no other dimension could take them.
 const HloSharding* OfSorted(const HloInstruction& sort, LeafReader reader) {
-  for (const HloInstruction* operand : sort.operands()) {
-    const HloSharding* sharding = reader(operand, 0);
-    if (sharding == nullptr || !MaySpread(*sharding)) continue;
-    if (!sharding->IsTiledLeaf()) return sharding;
-    const HloSharding tiled = HloSharding::V3ToV2Sharding(*sharding);
-    const int64_t along = sort.dimensions(0);
-    if (tiled.dimension(along) == 1) return sharding;
-    const Shape& shape = operand->shape();
-    for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size());
-         ++d) {
-      if (d != along && tiled.dimension(d) == 1 && shape.dimensions(d) > 1) {
-        return sharding;
-      }
+  const HloSharding* best = MostSpecific(sort, reader);
+  if (best == nullptr || !best->IsTiledLeaf()) return best;
+  const HloSharding tiled = HloSharding::V3ToV2Sharding(*best);
+  const int64_t along = sort.dimensions(0);
+  if (tiled.dimension(along) == 1) return best;
+  const Shape& shape = sort.operand(0)->shape();
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size());
+       ++d) {
+    if (d != along && tiled.dimension(d) == 1 && shape.dimensions(d) > 1) {
+      return best;
     }
-    return nullptr;
   }
   return nullptr;
 }
@@ -96,16 +107,7 @@ std::vector<LeafSharding> KeptForward(const HloInstruction& inst,
     }
     return found;
   }
-  const HloSharding* best = nullptr;
-  for (const HloInstruction* operand : inst.operands()) {
-    const HloSharding* own = reader(operand, 0);
-    if (own != nullptr &&
-        (best == nullptr ||
-         hlo_sharding_util::IsShardingMoreSpecific(*own, *best))) {
-      best = own;
-    }
-  }
-  add(best);
+  add(MostSpecific(inst, reader));
   return found;
 }
 

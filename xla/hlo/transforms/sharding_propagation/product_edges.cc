@@ -105,25 +105,16 @@ std::optional<HloSharding> ThroughProduct(const HloInstruction& inst,
       to_output, from_output);
 }
 
-// Whether the kernel covers only a part of the result, so that windows reach
-// from a shard to its neighbours alone.
+// Whether the kernel is smaller than the result along every spatial dimension,
+// so that windows reach from a shard to its neighbours alone.
 bool HasSmallKernel(const HloInstruction& convolution) {
   const ConvolutionDimensionNumbers& dims =
       convolution.convolution_dimension_numbers();
-  int64_t kernel_size = 1, output_size = 1;
-  for (int i = 0; i < dims.input_spatial_dimensions_size(); ++i) {
-    const int64_t kernel = convolution.operand(1)->shape().dimensions(
-        dims.kernel_spatial_dimensions(i));
-    const int64_t output =
-        convolution.shape().dimensions(dims.output_spatial_dimensions(i));
-    kernel_size *= kernel;
-    output_size *= output;
-    if (kernel >= output &&
-        (i < 2 || kernel > 3 || kernel_size >= output_size)) {
-      return false;
-    }
-  }
-  return true;
+  const auto kernel = convolution.operand(1)->shape().dimensions();
+  const auto result = convolution.shape().dimensions();
+  return absl::c_equal(
+      dims.kernel_spatial_dimensions(), dims.output_spatial_dimensions(),
+      [&](int64_t k, int64_t r) { return kernel[k] < result[r]; });
 }
 
 // The result is tiled as the left operand where the kernel is small, along the

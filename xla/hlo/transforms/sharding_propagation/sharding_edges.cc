@@ -31,6 +31,11 @@ bool IsIdentity(const HloInstruction& inst) {
       &inst);
 }
 
+// Spreads as elementwise instructions do.
+bool IsArrayCopy(const HloInstruction& inst) {
+  return inst.opcode() == HloOpcode::kCopy && inst.shape().IsArray();
+}
+
 // The same elements in the same or another order.
 bool IsFormatting(const HloInstruction& inst) {
   return HloPredicateIsOp<HloOpcode::kReshape, HloOpcode::kTranspose,
@@ -458,7 +463,7 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
     case HloOpcode::kCustomCall:
       return CustomCallForward(inst, context, reader);
     default:  // The operand's, or by its sharding rule.
-      if (inst.opcode() == HloOpcode::kCopy || !IsIdentity(inst)) {
+      if (!IsIdentity(inst) || IsArrayCopy(inst)) {
         return ByRuleForward(inst, context, reader);
       }
       for (int64_t i = 0; i < NumLeaves(inst.shape()); ++i) {
@@ -517,7 +522,7 @@ std::vector<LeafSharding> FromUser(const HloInstruction& inst,
         CustomCallBackward(inst, user, context, reader, &found);
         break;
       default:  // The user's, or by its sharding rule.
-        if (user.opcode() != HloOpcode::kCopy && IsIdentity(user)) {
+        if (IsIdentity(user) && !IsArrayCopy(user)) {
           for (int64_t i = 0; i < leaves; ++i) copy(&user, i, i);
         } else if (inst.shape().IsArray()) {
           ByRuleBackward(user, static_cast<int>(k), context, reader, &found);
