@@ -138,13 +138,12 @@ void CheckFlagValue(const std::string& argument, const char* next,
     return;
   } else if (next != nullptr) {
     value = next;
-  } else {
-    std::cerr << name << " needs a value: " << name << "=...\n";
-    std::exit(kFailed);
   }
-  // Such as --limit=$LIMIT without a LIMIT. --passes= says to run none.
-  if (value.empty() && flag->IsOfType<std::string>() &&
-      flag->Name() != "passes") {
+  const bool is_missing = equals == std::string::npos && next == nullptr;
+  // Or empty, such as --limit=$LIMIT without a LIMIT. --passes= says to run
+  // none.
+  if (is_missing || (value.empty() && flag->IsOfType<std::string>() &&
+                     flag->Name() != "passes")) {
     std::cerr << name << " needs a value: " << name << "=...\n";
     std::exit(kFailed);
   }

@@ -328,6 +328,11 @@ absl::Status ReportPrices(const HloExplainOptions &options,
   }
   if (HasTextOutput(options)) {
     TF_RETURN_IF_ERROR(PrintBudgetCurve(FitOptions(options), curve, out));
+    if (!options.json) {
+      out << NoteOnDevices(*prepared.module,
+                           "what one of them needs, --as=gpu --budget-curve "
+                           "what its limits cost");
+    }
   }
   const ExplainPageOptions page_options = PageOptions(options);
   if (HasPages(page_options)) {

@@ -81,7 +81,7 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
   absl::StatusOr<Preparation> prepared =
       RunPreparation(options, registry, module.get());
   // Nobody has asked for one device.
-  if (prepared.status().code() == absl::StatusCode::kUnimplemented &&
+  if (!prepared.ok() && !absl::IsInternal(prepared.status()) &&
       whole != nullptr) {
     options.as.clear();
     module = std::move(whole);

@@ -66,11 +66,6 @@ std::string Answer(const MemoryReport& report) {
   absl::StrAppend(&out, one_of_them ? "  --as=gpu --fit" : "  --fit",
                   " looks for values to recompute so that it fits; "
                   "--budget-curve shows what each limit costs.\n");
-  if (input.passes() == "prepare" && !input.optimized()) {
-    absl::StrAppend(&out,
-                    "  Nothing is fused yet, as compilers do before they "
-                    "allocate: see --as=gpu.\n");
-  }
   return out;
 }
 
