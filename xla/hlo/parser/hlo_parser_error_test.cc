@@ -225,9 +225,9 @@ TEST(HloParserErrorTest, ParameterNumbers) {
 TEST(HloParserErrorTest, TupleElements) {
   // With a shape, the verifier looks for the element.
   EXPECT_EQ(BodyError("  ROOT r = f32[4] get-tuple-element(p), index=0"), "OK");
-  EXPECT_NE(BodyError("  t = tuple(p, q)\n"
-                      "  ROOT r = get-tuple-element(t), index=2"),
-            "OK");
+  EXPECT_THAT(BodyError("  t = tuple(p, q)\n"
+                        "  ROOT r = get-tuple-element(t), index=2"),
+              HasSubstr("get-tuple-element 2 is out of range [0, 2)"));
   EXPECT_THAT(BodyError("  t = tuple(p, q)\n  ROOT r = negate(t#2)"),
               StartsWith("<input>:8:20: error: no element 2 in shape"));
 }

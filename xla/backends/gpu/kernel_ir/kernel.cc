@@ -191,6 +191,16 @@ std::optional<std::string> Kernel::FindOption(absl::string_view option) const {
   return std::nullopt;
 }
 
+std::vector<BufferId> Kernel::OwnArrays() const {
+  std::vector<BufferId> own;
+  for (const auto& [name, value] : options) {
+    const std::optional<BufferId> id =
+        name == "own" ? FindBuffer(value) : std::nullopt;
+    if (id.has_value()) own.push_back(*id);
+  }
+  return own;
+}
+
 std::array<std::optional<int64_t>, 3> Kernel::BlockExtents() const {
   if (!launch.has_value()) return {1, 1, 1};
   AffineExpr::Binding bound;

@@ -286,6 +286,8 @@ struct Kernel {
   std::optional<BufferId> FindBuffer(absl::string_view name) const;
   // The value of `option NAME = VALUE`, or nothing.
   std::optional<std::string> FindOption(absl::string_view option) const;
+  // The arrays that `option own` names.
+  std::vector<BufferId> OwnArrays() const;
   // Threads of a block per dimension; nothing where it is known only at launch.
   std::array<std::optional<int64_t>, 3> BlockExtents() const;
   // "FILE:LINE:COLUMN: error: MESSAGE", the line and a caret; as much of that

@@ -117,10 +117,10 @@ absl::Status Machine::PlaceBuffers() {
     workspaces_[&i] = workspace.value_or(-1);
   }
   owners_.resize(kernel_.buffers.size());
-  for (const auto& [name, value] : kernel_.options) {
-    const std::optional<kir::BufferId> own = kernel_.FindBuffer(value);
-    if (name != "own" || !own.has_value() || !options_.check_races) continue;
-    owners_[Storage(*own)].assign(code_.elements[*own], -1);
+  if (options_.check_races) {
+    for (kir::BufferId own : kernel_.OwnArrays()) {
+      owners_[Storage(own)].assign(code_.elements[own], -1);
+    }
   }
   shared_.assign(total / unit_ + 1, 0);
   if (options_.check_races) {

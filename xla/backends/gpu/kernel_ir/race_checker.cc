@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,10 +36,6 @@ double BytesOf(const KernelCode& code, const KernelRunOptions& options) {
     const kir::Buffer& buffer = code.kernel->buffers[b];
     const double elements = static_cast<double>(code.elements[b]);
     bytes += elements * sizeof(double);
-    const std::pair<std::string, std::string> own("own", buffer.name);
-    if (absl::c_linear_search(code.kernel->options, own)) {
-      bytes += elements * sizeof(int);
-    }
     if (buffer.memory == kir::Memory::kLocal ||
         buffer.memory == kir::Memory::kTmem) {
       bytes += threads * elements * (sizeof(double) + 1);
@@ -53,6 +48,9 @@ double BytesOf(const KernelCode& code, const KernelRunOptions& options) {
       if (address.ok()) end += std::max(0.0, static_cast<double>(*address));
     }
     bytes += end * kShadowBytes;
+  }
+  for (kir::BufferId own : code.kernel->OwnArrays()) {
+    bytes += static_cast<double>(code.elements[own]) * sizeof(int);
   }
   return bytes;
 }

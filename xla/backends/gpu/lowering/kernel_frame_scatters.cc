@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -154,7 +151,7 @@ absl::Status OrderedScatter::Find(const Indices& window,
     }
     ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace start,
                      emitter_.PlaceOfUpdate(scatter_, first));
-    // In 32 bits, without a sign.
+    // Places beyond 32 bits without their upper ones: no sign.
     Operand number =
         builder_.Emit("cast", kir::ElementType::kS32, {start.place});
     if (ShapeUtil::ElementsIn(shape_) > kMost32) {

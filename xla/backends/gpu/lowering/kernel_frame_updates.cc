@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"

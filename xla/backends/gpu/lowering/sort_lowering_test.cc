@@ -165,6 +165,27 @@ TEST_F(SortLoweringTest, TheFirstOfSortedRows) {
   }
 }
 
+// 1 and -1 are equal, but not the same: they keep their order.
+TEST_F(SortLoweringTest, EqualsByAnExpressionKeepTheirOrder) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+less {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  x = s32[] abs(a)
+  y = s32[] abs(b)
+  ROOT c = pred[] compare(x, y), direction=LT
+}
+ENTRY e {
+  p = s32[3,64] parameter(0)
+  n = s32[] constant(3)
+  nb = s32[3,64] broadcast(n), dimensions={}
+  r = s32[3,64] remainder(p, nb)
+  ROOT s = s32[3,64] sort(r), dimensions={1}, to_apply=less
+})"),
+            absl::OkStatus());
+}
+
 TEST_F(SortLoweringTest, LongRowsAreNotSorted) {
   const absl::Status status = Compare(R"(
 HloModule m

@@ -14,7 +14,8 @@ enum class ScatterWay {
   kUnique,   // one thread per element of the updates: all write to different
              // places
   kAtomic,   // the same with atomics: exact in any order
-  kInOrder,  // one thread per element of a window, one update after another
+  kInOrder,  // threads per element of a window, each with places of its own,
+             // one update after another
   // One thread per element of the result, which looks at all indices.
   kSearch,
 };
@@ -37,7 +38,8 @@ ScatterWay WayOfScatter(const HloInstruction& scatter);
 // numbers are computed in two parts, and packed ones share bytes.
 bool IsWrittenWhole(const Shape& shape);
 
-// Threads of a scatter that is computed in the memory of its operand.
+// Threads of a scatter that is computed in the memory of its operand; in order,
+// those of one group of windows, of which lowering may make several.
 int64_t ScatterThreads(const HloInstruction& scatter);
 // How often, on average, an element of operand `i` is read.
 double ScatterReads(const HloInstruction& scatter, int64_t i, bool in_place);

@@ -19,7 +19,7 @@ namespace xla::remat_plan {
 // backend makes mere transfers asynchronous, for which a finished schedule has
 // no place. Copies, constants, what only renames and what is asynchronous stay.
 // Updates the schedule; returns whether anything changed. Linear in the
-// instructions and what is taken in.
+// instructions, and in what is taken in times the operands of its fusion.
 absl::StatusOr<bool> FuseLooseInstructions(HloModule* module);
 
 }  // namespace xla::remat_plan

@@ -583,11 +583,7 @@ absl::StatusOr<kir::Kernel> InsertGlobalSyncs(const kir::Kernel& kernel) {
       settled.push_back(static_cast<BufferId>(b));
     }
   }
-  for (const auto& [name, value] : kernel.options) {
-    const std::optional<BufferId> own =
-        name == "own" ? kernel.FindBuffer(value) : std::nullopt;
-    if (own.has_value()) settled.push_back(*own);
-  }
+  for (BufferId own : kernel.OwnArrays()) settled.push_back(own);
   KernelPositions positions(kernel);
   ASSIGN_OR_RETURN(RequiredSyncs raw, RawSyncs(kernel, positions, settled));
   std::vector<Insertion> barriers;

@@ -483,10 +483,8 @@ bool SmemFlow::IsReadAndWritten(kir::BufferId buffer) {
         }
       }
     });
-    for (const auto& [name, value] : kernel_->options) {
-      if (name != "own") continue;
-      const std::optional<kir::BufferId> own = kernel_->FindBuffer(value);
-      if (own.has_value()) read_[Storage(*own)] = false;
+    for (kir::BufferId own : kernel_->OwnArrays()) {
+      read_[Storage(own)] = false;
     }
   }
   return read_[Storage(buffer)] && written_[Storage(buffer)];

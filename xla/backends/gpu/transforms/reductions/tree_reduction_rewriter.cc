@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,9 @@ constexpr int64_t kLeastBytesOfPart = int64_t{16} << 10;
 // Blocks for each multiprocessor whose reads keep memory busy.
 constexpr int64_t kBlocksOfCore = 4;
 
-// Into how many parts columns are best split: blocks of threads take columns
-// next to each other from one end to the other, which are few.
+// Into how many parts columns are best split, 1 for none: a block of threads
+// takes columns next to each other from one end to the other, and where there
+// are few such blocks most of the device idles.
 int64_t PartsThatFill(const HloInstruction& reduce,
                       const se::DeviceDescription& device) {
   const ReductionDimensions dims = *ReductionDimensionsOf(reduce);
@@ -158,31 +160,35 @@ bool IsRowMajor(const Shape& shape) {
          LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
 }
 
-// Whether it may be split; if so, `parts` is into how many, or 1 where its
-// length alone decides.
-bool CanSplit(const HloInstruction& reduce, const se::DeviceDescription& device,
-              bool fill, int64_t* parts) {
+// Into how many parts it is to be split, or 1 where its length alone decides;
+// nothing where it stays whole.
+std::optional<int64_t> PartsOfSplit(const HloInstruction& reduce,
+                                    const se::DeviceDescription& device,
+                                    bool fill) {
   if (reduce.opcode() != HloOpcode::kReduce ||
       reduce.HasControlDependencies()) {
-    return false;
+    return std::nullopt;
   }
   for (const HloInstruction* operand : reduce.operands()) {
-    if (!IsRowMajor(operand->shape())) return false;
+    if (!IsRowMajor(operand->shape())) return std::nullopt;
   }
   for (const Shape* leaf : ShapeUtil::FlattenTupleShape(reduce.shape())) {
-    if (!IsRowMajor(*leaf)) return false;
+    if (!IsRowMajor(*leaf)) return std::nullopt;
   }
-  if (!IsReductionFromOrToContiguousDimensions(reduce, device)) return false;
-  *parts = 1;
+  if (!IsReductionFromOrToContiguousDimensions(reduce, device))
+    return std::nullopt;
+  int64_t parts = 1;
   if (ReductionIsRaceFree(*ReductionDimensionsOf(reduce), device)) {
-    if (fill) *parts = PartsThatFill(reduce, device);
-    if (*parts <= 1) return false;
+    if (fill) parts = PartsThatFill(reduce, device);
+    if (parts <= 1) return std::nullopt;
   }
   // Neighbors are one dimension.
   for (int64_t dim : reduce.dimensions()) {
-    if (absl::c_linear_search(reduce.dimensions(), dim + 1)) return false;
+    if (absl::c_linear_search(reduce.dimensions(), dim + 1))
+      return std::nullopt;
   }
-  return InitMayRepeat(reduce);
+  if (!InitMayRepeat(reduce)) return std::nullopt;
+  return parts;
 }
 
 // Replaces `reduce` by two reductions, which are returned. `parts`: as above.
@@ -246,9 +252,10 @@ absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
     while (!work.empty()) {
       HloInstruction* reduce = work.back();
       work.pop_back();
-      int64_t parts;
-      if (!CanSplit(*reduce, device, options_.fill, &parts)) continue;
-      ASSIGN_OR_RETURN(const auto halves, SplitInTwo(reduce, parts));
+      const std::optional<int64_t> parts =
+          PartsOfSplit(*reduce, device, options_.fill);
+      if (!parts.has_value()) continue;
+      ASSIGN_OR_RETURN(const auto halves, SplitInTwo(reduce, *parts));
       work.push_back(halves.first);
       work.push_back(halves.second);
       changed = true;

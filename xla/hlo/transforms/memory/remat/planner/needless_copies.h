@@ -21,7 +21,8 @@ namespace xla::remat_plan {
 // writes where the original is. As the order and the other instructions stay,
 // no array is live for longer than it and its copy were. Computations of
 // `execution_threads` (empty: all). Returns whether any was dropped; errors of
-// HloAliasAnalysis. Near-linear, a few times.
+// HloAliasAnalysis. Near-linear, a few times, and the product of the copies of
+// a buffer with its values.
 absl::StatusOr<bool> DropNeedlessCopies(
     const absl::flat_hash_set<absl::string_view>& execution_threads,
     HloModule* module);
