@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "xla/hlo/analysis/hlo_liveness_analysis.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
@@ -67,15 +68,18 @@ bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
 
 // Whether a control dependency keeps a link of what `start` starts.
 bool Stays(const HloInstruction* start) {
-  return absl::c_any_of(AsyncStatePlaces(start),
-                        [](const AsyncStatePlace& place) {
-                          return !place.inst->IsRoot() &&
-                                 place.inst->HasControlDependencies();
-                        }) ||
-         absl::c_any_of(AsyncStateConsumers(start),
-                        [](const HloInstruction* taker) {
-                          return taker->HasControlDependencies();
-                        });
+  return absl::c_any_of(
+      AsyncStatePlaces(start), [](const AsyncStatePlace& place) {
+        if (!place.inst->IsRoot() && place.inst->HasControlDependencies()) {
+          return true;
+        }
+        return place.index.empty() &&
+               absl::c_any_of(
+                   place.inst->users(), [](const HloInstruction* user) {
+                     return (user->IsAsyncDone() || user->IsAsyncConsumer()) &&
+                            user->HasControlDependencies();
+                   });
+      });
 }
 
 // What holds the state of an asynchronous operation that the body starts, and
@@ -84,7 +88,8 @@ absl::flat_hash_set<const HloInstruction*> StatesThatStay(
     const HloComputation& body) {
   absl::flat_hash_set<const HloInstruction*> states;
   for (const HloInstruction* inst : body.instructions()) {
-    if (!inst->IsAsyncProducer() || !Stays(inst)) continue;
+    if (!inst->IsAsyncStart() && !inst->IsAsyncProducer()) continue;
+    if (!Stays(inst)) continue;
     for (const AsyncStatePlace& place : AsyncStatePlaces(inst)) {
       states.insert(place.inst);
     }
