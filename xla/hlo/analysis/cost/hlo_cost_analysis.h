@@ -31,12 +31,16 @@ namespace xla {
 // Operations: one per element of an elementwise result; dot and convolution two
 // per multiplication that does not involve padding; reduce, reduce-window, map,
 // scatter and the like those of the computation they apply, times the number of
-// applications; data movement none. Bytes: all operands and results, but slices
-// and gathers read what they return, updates touch what they update, and
-// tuples, bitcasts, parameters and constants move nothing. A fusion moves the
-// bytes read of its parameters and its outputs. Called computations count where
-// they are called: call once, while once or (option) trip count times,
-// conditional the maximum of its branches, property by property.
+// applications; data movement none. A reduce-window whose windows hold all
+// elements of its only reduced dimension (size 2n - 1, padded by n - 1) counts
+// as OpenXLA counts it, results / n + n - 1, unless each window shall count.
+// Bytes: all operands and results, but slices and gathers read what they
+// return, updates touch what they update, tuples write their table of pointers,
+// and bitcasts, elements of tuples, parameters and constants move nothing. A
+// fusion moves the bytes read of its parameters and its outputs. Called
+// computations count where they are called: call once, while once or (option)
+// trip count times, conditional the maximum of its branches, property by
+// property.
 //
 // Seconds: the greatest of property / rate and minimal latency over all
 // properties with a rate; sums for calls.
@@ -69,8 +73,11 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
     Properties per_second_rates;
     // Seconds that an instruction takes at least for a property, if it has it.
     Properties min_latencies_seconds;
-    // Repeated reads of one fusion parameter count each time.
+    // Repeated reads of one fusion parameter count each time. So do, in the
+    // bytes of their operands alone, those of broadcasts and reduce-windows.
     bool count_multiple_input_accesses = false;
+    // Windows that all hold the same elements count one by one.
+    bool count_equal_windows = false;
     // A while costs its body trip count times instead of once, or, if that is
     // unknown, this many times.
     bool multiply_by_trip_count = false;
@@ -126,6 +133,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   XLA_COST_HANDLER(HandleCopy);
   XLA_COST_HANDLER(HandleConstant);
   XLA_COST_HANDLER(HandleParameter);
+  XLA_COST_HANDLER(HandleBroadcast);
   XLA_COST_HANDLER(HandleTuple);
   XLA_COST_HANDLER(HandleGetTupleElement);
   XLA_COST_HANDLER(HandleBitcast);
@@ -289,6 +297,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   // Sets the output bytes of each element of a fusion's tuple, nested ones
   // included; returns their sum.
   double SetTupleOutputBytes(const HloInstruction* root);
+  void SetTupleOperandBytes(int64_t operand, const HloInstruction* parameter);
   void SetUtilizations(const HloComputation* fused);
   int64_t ReadBytes(const HloInstruction* value, int depth) const;
   const Properties& Find(const HloInstruction& hlo) const;

@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/analysis/library_calls.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
+#include "xla/window_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -23,6 +25,31 @@ double WindowElements(const Window& window) {
   double elements = 1;
   for (const WindowDimension& dimension : window.dimensions()) {
     elements *= static_cast<double>(dimension.size());
+  }
+  return elements;
+}
+
+// The number of elements of the only dimension that is reduced if each window
+// holds all of them, that is if every result along it is the same; 0 otherwise.
+double ElementsOfWholeWindows(const HloInstruction& reduce_window) {
+  const Shape& operand = reduce_window.operand(0)->shape();
+  const int64_t rank = reduce_window.window().dimensions_size();
+  if (rank != operand.dimensions_size()) return 0;
+  double elements = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    const WindowDimension& window = reduce_window.window().dimensions(i);
+    const int64_t padding = window.padding_low();
+    if (window.size() == 1 && padding == 0 && window.padding_high() == 0) {
+      continue;
+    }
+    const int64_t size = operand.dimensions(i);
+    if (elements != 0 || size <= 1 || padding != size - 1 ||
+        window.padding_high() != padding || window.size() - 1 != 2 * padding ||
+        window_util::HasStride(reduce_window.window()) ||
+        window_util::HasDilation(reduce_window.window())) {
+      return 0;
+    }
+    elements = static_cast<double>(size);
   }
   return elements;
 }
@@ -80,8 +107,21 @@ absl::Status HloCostAnalysis::HandleReduce(const HloInstruction* hlo) {
 absl::Status HloCostAnalysis::HandleReduceWindow(const HloInstruction* hlo) {
   const Shape& output =
       hlo->shape().IsTuple() ? hlo->shape().tuple_shapes(0) : hlo->shape();
-  return AddApplied(hlo->to_apply(), ShapeUtil::ElementsIn(output) *
-                                         (WindowElements(hlo->window()) - 1));
+  const double results = ShapeUtil::ElementsIn(output);
+  const double window = WindowElements(hlo->window());
+  if (options_.count_multiple_input_accesses) {
+    for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+      const double reads = i < hlo->operand_count() / 2 ? window : 1;
+      const Shape& operand = hlo->operand(i)->shape();
+      current_properties_.set_operand_bytes_accessed(
+          i, results * reads *
+                 ShapeUtil::ByteSizeOfPrimitiveType(operand.element_type()));
+    }
+  }
+  const double whole =
+      options_.count_equal_windows ? 0 : ElementsOfWholeWindows(*hlo);
+  return AddApplied(hlo->to_apply(), whole > 0 ? results / whole + whole - 1
+                                               : results * (window - 1));
 }
 
 absl::Status HloCostAnalysis::HandleSelectAndScatter(
@@ -254,6 +294,36 @@ double HloCostAnalysis::SetTupleOutputBytes(const HloInstruction* root) {
   return written;
 }
 
+// What the fusion reads of each array in a parameter that is a tuple: by the
+// elements that are taken out of it.
+void HloCostAnalysis::SetTupleOperandBytes(int64_t operand,
+                                           const HloInstruction* parameter) {
+  std::vector<std::pair<const HloInstruction*, ShapeIndex>> work = {
+      {parameter, {}}};
+  absl::flat_hash_map<ShapeIndex, double> read;
+  while (!work.empty()) {
+    const auto [value, index] = std::move(work.back());
+    work.pop_back();
+    for (const HloInstruction* user : value->users()) {
+      if (user->opcode() != HloOpcode::kGetTupleElement) continue;
+      ShapeIndex there = index;
+      there.push_back(user->tuple_index());
+      if (user->shape().IsTuple()) {
+        work.push_back({user, there});
+      } else {
+        read[there] += FusionParameterReadBytes(user);
+      }
+    }
+  }
+  for (const auto& [index, bytes] : read) {
+    const double size =
+        TotalBytes(ShapeUtil::GetSubshape(parameter->shape(), index));
+    current_properties_.set_operand_bytes_accessed(
+        operand, index,
+        options_.count_multiple_input_accesses ? bytes : std::min(bytes, size));
+  }
+}
+
 absl::Status HloCostAnalysis::HandleFusion(const HloInstruction* hlo) {
   TF_RETURN_IF_ERROR(AddApplied(hlo->fused_instructions_computation(), 1));
   SetUtilizations(hlo->fused_instructions_computation());
@@ -262,6 +332,9 @@ absl::Status HloCostAnalysis::HandleFusion(const HloInstruction* hlo) {
     const double size = TotalBytes(hlo->operand(i)->shape());
     const double read = FusionParameterReadBytes(hlo->fused_parameter(i));
     current_properties_.set_operand_bytes_accessed(i, read);
+    if (hlo->operand(i)->shape().IsTuple()) {
+      SetTupleOperandBytes(i, hlo->fused_parameter(i));
+    }
     if (size > 0) current_properties_.set_operand_utilization(i, read / size);
     bytes += read;
   }

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/status_macros.h"
 #include "xla/window_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -118,6 +119,23 @@ absl::Status HloCostAnalysis::HandleReducePrecision(const HloInstruction* hlo) {
 absl::Status HloCostAnalysis::HandleCopy(const HloInstruction*) {
   return absl::OkStatus();
 }
+absl::Status HloCostAnalysis::HandleBroadcast(const HloInstruction* hlo) {
+  if (!options_.count_multiple_input_accesses) return absl::OkStatus();
+  const double elements = Elements(hlo->operand(0)->shape());
+  if (elements == 0) return absl::OkStatus();
+  const double reads = Elements(hlo->shape()) / elements;
+  current_properties_.set_operand_bytes_accessed(
+      0, reads * TotalBytes(hlo->operand(0)->shape()));
+  current_properties_.set_operand_utilization(0, reads);
+  return absl::OkStatus();
+}
+absl::Status HloCostAnalysis::HandleTuple(const HloInstruction* hlo) {
+  TF_RETURN_IF_ERROR(MoveNothing());
+  const double table = GetShapeSize(hlo->shape());
+  current_properties_.set_output_bytes_accessed(table);
+  current_properties_.bytes_accessed = table;
+  return absl::OkStatus();
+}
 
 // --- What moves nothing
 // --------------------------------------------------------
@@ -128,7 +146,6 @@ absl::Status HloCostAnalysis::HandleCopy(const HloInstruction*) {
   }
 XLA_MOVES_NOTHING(HandleConstant)
 XLA_MOVES_NOTHING(HandleParameter)
-XLA_MOVES_NOTHING(HandleTuple)
 XLA_MOVES_NOTHING(HandleGetTupleElement)
 XLA_MOVES_NOTHING(HandleBitcast)
 XLA_MOVES_NOTHING(HandleDomain)

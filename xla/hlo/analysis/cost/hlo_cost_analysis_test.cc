@@ -97,7 +97,10 @@ ENTRY e {
   EXPECT_EQ(Flops("cv"), 200);
   EXPECT_EQ(Flops("cp"), 0);
   EXPECT_EQ(Bytes("cp"), 800);
-  EXPECT_EQ(Bytes("g") + Bytes("r") + Bytes("x"), 0);
+  EXPECT_EQ(Bytes("g"), 2 * HloCostAnalysis::kDefaultPointerSize);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("g"), 1), 0);
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("g")), 16);
+  EXPECT_EQ(Bytes("r") + Bytes("x"), 0);
   EXPECT_EQ(analysis_->flop_count(), 800);
   EXPECT_EQ(analysis_->transcendental_count(), 200);
 }
@@ -251,6 +254,87 @@ ENTRY e {
   EXPECT_EQ(other.operand_bytes_accessed(*Inst("fusion"), 1), 8000);
 }
 
+TEST_F(HloCostAnalysisTest, ElementsOfTuplesThatFusionsRead) {
+  Analyze(R"(
+HloModule m
+f {
+  p = (f32[10], (f32[20], f32[7])) parameter(0)
+  a = f32[10] get-tuple-element(p), index=0
+  inner = (f32[20], f32[7]) get-tuple-element(p), index=1
+  b = f32[20] get-tuple-element(inner), index=0
+  c = f32[10] slice(b), slice={[0:10]}
+  ROOT s = f32[10] add(a, c)
+}
+ENTRY e {
+  x = (f32[10], (f32[20], f32[7])) parameter(0)
+  ROOT r = f32[10] fusion(x), kind=kLoop, calls=f
+})");
+  const HloInstruction& fusion = *Inst("r");
+  EXPECT_EQ(analysis_->operand_bytes_accessed(fusion, 0), 80);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(fusion, 0, {0}), 40);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(fusion, 0, {1, 0}), 40);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(fusion, 0, {1, 1}), 0);
+  EXPECT_EQ(analysis_->bytes_accessed(fusion), 120);
+}
+
+TEST_F(HloCostAnalysisTest, RepeatedReadsOfBroadcastsAndWindows) {
+  constexpr absl::string_view kText = R"(
+HloModule m
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[8,8] parameter(0)
+  zero = f32[] constant(0)
+  wide = f32[10,7] broadcast(zero), dimensions={}
+  r = f32[3,4] reduce-window(x, zero), window={size=4x5 stride=2x1}, to_apply=add
+  ROOT t = (f32[10,7], f32[3,4]) tuple(wide, r)
+})";
+  for (const bool each_read : {false, true}) {
+    HloCostAnalysis::Options options;
+    options.count_multiple_input_accesses = each_read;
+    Analyze(kText, options);
+    EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("wide"), 0),
+              4 * (each_read ? 70 : 1));
+    EXPECT_EQ(analysis_->operand_utilization(*Inst("wide"), 0),
+              each_read ? 70 : 1);
+    EXPECT_EQ(Bytes("wide"), 4 * (1 + 70));
+    EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("r"), 0),
+              4 * (each_read ? 12 * 20 : 64));
+    EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("r"), 1),
+              4 * (each_read ? 12 : 1));
+    EXPECT_EQ(Bytes("r"), 4 * (64 + 1 + 12));
+    EXPECT_EQ(Flops("r"), 12 * 19);
+  }
+}
+
+// Each of the 7 windows of a row holds its 7 elements.
+TEST_F(HloCostAnalysisTest, EqualWindows) {
+  const auto flops = [&](absl::string_view window, bool each = false) {
+    HloCostAnalysis::Options options;
+    options.count_equal_windows = each;
+    Analyze(absl::StrCat(R"(
+HloModule m
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[5,7] parameter(0)
+  zero = f32[] constant(0)
+  ROOT r = f32[5,7] reduce-window(x, zero), window={)",
+                         window, "}, to_apply=add }"),
+            options);
+    return Flops("r");
+  };
+  EXPECT_EQ(flops("size=1x13 pad=0_0x6_6"), 5 + 6);
+  EXPECT_EQ(flops("size=1x13 pad=0_0x6_6", true), 35 * 12);
+  EXPECT_EQ(flops("size=9x1 pad=4_4x0_0"), 7 + 4);
+  EXPECT_EQ(flops("size=1x7 pad=0_0x6_0"), 35 * 6);
+  EXPECT_EQ(flops("size=1x11 pad=0_0x5_5"), 35 * 10);
+  EXPECT_EQ(flops("size=9x13 pad=4_4x6_6"), 35 * 9 * 13 - 35);
+  EXPECT_EQ(flops("size=2x13 pad=1_0x6_6"), 35 * 25);
+}
+
 TEST_F(HloCostAnalysisTest, UtilizationInAFusion) {
   Analyze(R"(
 HloModule m
@@ -313,7 +397,7 @@ ENTRY e {
 TEST_F(HloCostAnalysisTest, LoopsOnceOrAsOftenAsTheyRun) {
   Analyze(kLoop);
   EXPECT_EQ(Flops("w"), 102);
-  EXPECT_EQ(Bytes("w"), 1200 + 12 + 9);
+  EXPECT_EQ(Bytes("w"), 1200 + 12 + 9 + 16);
   EXPECT_EQ(analysis_->flop_count(), 302);
   HloCostAnalysis::Options options;
   options.multiply_by_trip_count = true;
@@ -348,9 +432,9 @@ TEST_F(HloCostAnalysisTest, SecondsAreThoseOfTheBottleneck) {
   Analyze(kLoop, options);
   // 100 multiplications take 0.1 s, 1200 bytes 0.3 s, but not below 0.5 s.
   EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(*Inst("y")), 0.5);
-  // Three instructions in the loop and two calls.
-  EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(*Inst("w")), 1.5);
-  EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(), 2.5);
+  // Three instructions and a table in the loop, two calls and a table around.
+  EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(*Inst("w")), 2);
+  EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(), 3.5);
   options.set_bytes_min_latency_second(0);
   Analyze(kLoop, options);
   EXPECT_DOUBLE_EQ(analysis_->optimal_seconds(*Inst("y")), 0.3);

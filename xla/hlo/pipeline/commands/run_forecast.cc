@@ -28,6 +28,7 @@ constexpr double kDeviceBytes = 4096;
 HloCostAnalysis::Options CostOptions() {
   HloCostAnalysis::Options options;
   options.multiply_by_trip_count = true;
+  options.count_equal_windows = true;
   return options;
 }
 

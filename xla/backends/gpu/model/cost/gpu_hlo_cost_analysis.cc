@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -13,12 +14,15 @@
 #include "xla/backends/gpu/model/cost/fusion_uses.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/hlo/analysis/cost/mesh_cost.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/collectives/collective_ops_utils.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::gpu {
 namespace {
@@ -53,6 +57,45 @@ std::optional<double> NumberOf(absl::string_view json, absl::string_view key) {
     at = json.find(key, end);
   }
   return std::nullopt;
+}
+
+// The operations of a convolution that a library computes, padding left out;
+// nullopt for other calls. The gradients do those of the convolution itself.
+std::optional<double> ConvolutionFlops(const HloInstruction& call) {
+  const absl::string_view target = call.custom_call_target();
+  if (!absl::StartsWith(target, "__cudnn$conv") || call.operand_count() < 2 ||
+      !Cast<HloCustomCallInstruction>(&call)
+           ->has_convolution_dimension_numbers()) {
+    return std::nullopt;
+  }
+  const Shape* shapes[] = {&call.operand(0)->shape(), &call.operand(1)->shape(),
+                           &FirstArray(call.shape())};
+  if (target == "__cudnn$convBackwardInput") std::swap(shapes[0], shapes[2]);
+  if (target == "__cudnn$convBackwardFilter") std::swap(shapes[1], shapes[2]);
+  // Nothing verifies the attributes of custom calls.
+  const ConvolutionDimensionNumbers& dims =
+      call.convolution_dimension_numbers();
+  const auto fits = [&](const Shape& shape, int64_t batch, int64_t feature,
+                        const auto& spatial) {
+    const auto exists = [&](int64_t dim) {
+      return dim >= 0 && dim < shape.dimensions_size();
+    };
+    return shape.IsArray() && exists(batch) && exists(feature) &&
+           spatial.size() == call.window().dimensions_size() &&
+           absl::c_all_of(spatial, exists);
+  };
+  if (!fits(*shapes[0], dims.input_batch_dimension(),
+            dims.input_feature_dimension(), dims.input_spatial_dimensions()) ||
+      !fits(*shapes[1], dims.kernel_input_feature_dimension(),
+            dims.kernel_output_feature_dimension(),
+            dims.kernel_spatial_dimensions()) ||
+      !fits(*shapes[2], dims.output_batch_dimension(),
+            dims.output_feature_dimension(),
+            dims.output_spatial_dimensions())) {
+    return std::nullopt;
+  }
+  return HloCostAnalysis::GetConvolutionFlops(&call, *shapes[0], *shapes[1],
+                                              *shapes[2]);
 }
 
 // Devices in the first group, or all of the module where none is listed.
@@ -103,6 +146,9 @@ absl::Status GpuHloCostAnalysis::HandleCustomCall(
     }
     current_should_compute_bottleneck_time_ = true;
     return absl::OkStatus();
+  }
+  if (auto flops = ConvolutionFlops(*custom_call)) {
+    current_properties_.flops = *flops;
   }
   const absl::string_view target = custom_call->custom_call_target();
   const bool is_library = absl::StartsWith(target, "__cublas$") ||

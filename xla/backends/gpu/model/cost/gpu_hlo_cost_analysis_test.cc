@@ -154,6 +154,23 @@ TEST_F(GpuHloCostAnalysisTest, ConvolutionsOfLibraries) {
   ROOT r = (f32[2,3,3,5], u8[0]) custom-call(x, k), window={size=2x2}, dim_labels=b01f_01io->b01f, custom_call_target="__cudnn$convForward" })");
   EXPECT_EQ(analysis_->flop_count(Find("r")),
             2 * (2 * 3 * 3 * 5) * (2 * 2 * 3));
+  // Padding is not multiplied; a dimension without a role does not count.
+  Visit(R"(ENTRY e {
+  x = s8[2,3,4,4,4] parameter(0)
+  k = s8[20,3,3,3,4] parameter(1)
+  ROOT r = (s8[2,5,4,4,4], u8[0]) custom-call(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, custom_call_target="__cudnn$convForward" })");
+  EXPECT_EQ(analysis_->flop_count(Find("r")), 2 * (2 * 5) * 3 * (10 * 10));
+  // Gradients.
+  Visit(R"(ENTRY e {
+  y = f32[2,3,3,5] parameter(0)
+  k = f32[2,2,3,5] parameter(1)
+  x = f32[2,4,4,3] parameter(2)
+  dx = (f32[2,4,4,3], u8[0]) custom-call(y, k), window={size=2x2}, dim_labels=b01f_01io->b01f, custom_call_target="__cudnn$convBackwardInput"
+  ROOT dk = (f32[2,2,3,5], u8[0]) custom-call(x, y), window={size=2x2}, dim_labels=b01f_01io->b01f, custom_call_target="__cudnn$convBackwardFilter" })");
+  for (const char* gradient : {"dx", "dk"}) {
+    EXPECT_EQ(analysis_->flop_count(Find(gradient)),
+              2 * (2 * 3 * 3 * 5) * (2 * 2 * 3));
+  }
 }
 
 TEST_F(GpuHloCostAnalysisTest, EstimatesInConfigs) {
