@@ -144,14 +144,11 @@ template <typename BufferType>
 void IntervalRecordingHeap<BufferType>::AddToHeap(int64_t index, int64_t offset,
                                                   HeapResult& heap) const {
   const BufferInterval& canonical = intervals_[index];
-  auto add = [&](const BufferType* buffer, int64_t size) {
-    const Chunk chunk = Chunk::FromOffsetSize(offset, size);
-    heap.heap_size = heap.UpdatedHeapSize(chunk);
-    heap.chunk_map.emplace(buffer, chunk);
-  };
-  add(canonical.buffer, canonical.size);
+  const Chunk chunk = Chunk::FromOffsetSize(offset, GroupSize(index));
+  heap.heap_size = heap.UpdatedHeapSize(chunk);
+  heap.chunk_map.emplace(canonical.buffer, chunk);
   for (const BufferType* other : canonical.colocations) {
-    add(other, IntervalOf(other).size);
+    heap.chunk_map.emplace(other, chunk);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "xla/hlo/analysis/heap/heap_simulator.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -472,6 +473,27 @@ TEST(BestFitHeapTest, SharingBuffersHaveOneOffset) {
   EXPECT_EQ(chunks.at(&blocks[0]), chunks.at(&blocks[2]));
   EXPECT_FALSE(chunks.at(&blocks[1]).OverlapsWith(chunks.at(&blocks[2])));
   EXPECT_EQ(result->heap_size, 60);
+}
+
+TEST(BestFitHeapTest, SharingBuffersHaveChunksOfTheLargest) {
+  for (const int64_t size : {30, 50}) {
+    std::vector<AllocationBlock> blocks(3);
+    Spatial heap(1);
+    heap.Alloc(&blocks[0], 40);
+    heap.Free(&blocks[0], 40);
+    heap.Alloc(&blocks[1], 20);
+    heap.ShareWith(&blocks[2], &blocks[0], size);
+    heap.Free(&blocks[1], 20);
+    heap.Free(&blocks[2], size);
+    auto result = heap.Finish();
+    ASSERT_TRUE(result.ok()) << result.status();
+    const auto& chunks = result->heap_results[0].chunk_map;
+    const int64_t largest = std::max<int64_t>(40, size);
+    EXPECT_EQ(chunks.at(&blocks[0]), HeapChunk::FromOffsetSize(0, largest));
+    EXPECT_EQ(chunks.at(&blocks[1]), HeapChunk::FromOffsetSize(largest, 20));
+    EXPECT_EQ(chunks.at(&blocks[2]), HeapChunk::FromOffsetSize(0, largest));
+    EXPECT_EQ(result->heap_size, largest + 20);
+  }
 }
 
 TEST(BestFitHeapTest, LimitedHeapsOverflowIntoOthers) {
