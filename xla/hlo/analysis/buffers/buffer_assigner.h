@@ -59,7 +59,8 @@ absl::Status GatherComputationsByAllocationType(
 // are large enough, at most 256 of them (16 with FAST_MERGE). Values of one
 // computation that take no part in calls are compared with two values of an
 // allocation (see ValueChains), others with all, up to 4096 of them for each
-// buffer. Both ways are near-linear.
+// buffer. Scratch allocations of one colour then become one, each at an aligned
+// offset. Both ways are near-linear.
 //
 // Colours are written to the layouts as memory spaces, which changes the module
 // if a colorer disagrees with the layouts.

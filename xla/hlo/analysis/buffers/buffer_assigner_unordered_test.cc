@@ -57,6 +57,42 @@ ENTRY e {
   EXPECT_FALSE(Share("a", "b"));
 }
 
+TEST_F(BufferAssignerUnorderedTest, TemporariesAreOneAllocation) {
+  constexpr absl::string_view kDots = R"(
+ENTRY e {
+  x = f32[2,3] parameter(0)
+  y = f32[3,4] parameter(1)
+  z = f32[4,4] parameter(2)
+  xy = f32[2,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  yz = f32[3,4] dot(y, z), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT c = f32[5,4] concatenate(xy, yz), dimensions={0}
+})";
+  AssignUnordered(kDots);
+  EXPECT_EQ(assignment_->Allocations().size(), 5);
+  EXPECT_EQ(Slice("xy").allocation(), Slice("yz").allocation());
+  EXPECT_FALSE(Share("xy", "yz"));
+  EXPECT_FALSE(Slice("xy").OverlapsWith(Slice("yz")));
+  const BufferAllocation& temporaries = Allocation("xy");
+  EXPECT_TRUE(temporaries.IsPreallocatedTempBuffer());
+  EXPECT_EQ(temporaries.size(), 32 + 48);
+  EXPECT_EQ(temporaries.index(), 4);
+  EXPECT_EQ(temporaries.PeakMemoryLogicalBuffers().size(), 2);
+  EXPECT_EQ(assignment_->GetStats().preallocated_temp_allocation_count, 1);
+  EXPECT_EQ(assignment_->temp_allocation_total_size(), 80);
+  // As many as it takes if the memory is split.
+  module_->mutable_config()
+      .mutable_debug_options()
+      .set_xla_multiheap_size_constraint_per_heap(50);
+  ASSERT_TRUE(TryAssign().ok());
+  EXPECT_EQ(Allocation("xy").size() + Allocation("yz").size(), 80);
+  EXPECT_EQ(Allocation("xy").page_id() + Allocation("yz").page_id(), 1);
+  BufferAssigner::Options options;
+  options.temp_buffer_color = 7;
+  AssignUnordered(kDots, std::move(options));
+  EXPECT_EQ(Allocation("xy").color(), 7);
+  EXPECT_EQ(Allocation("c").color(), 0);
+}
+
 TEST_F(BufferAssignerUnorderedTest, ReductionsDoNotOverwriteTheirOperand) {
   AssignUnordered(R"(
 sum {
@@ -182,8 +218,8 @@ ENTRY e {
   k = s64[2] reverse(g), dimensions={0}
   ROOT r = s64[2] reverse(k), dimensions={0}
 })");
-  EXPECT_TRUE(Allocation("t").is_tuple());
-  EXPECT_FALSE(Allocation("k").is_tuple());
+  EXPECT_FALSE(Slice("t").OverlapsWith(Slice("k")));
+  EXPECT_FALSE(Slice("t").OverlapsWith(Slice("r")));
   EXPECT_FALSE(Allocation("r").is_tuple());
 }
 

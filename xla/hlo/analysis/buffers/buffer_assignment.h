@@ -219,6 +219,12 @@ class BufferAssignment {
         alias_analysis_(std::move(alias_analysis)) {}
 
   void FindPeakBuffers(BufferAllocation& allocation) const;
+  void ComputeStats();
+  // Puts the scratch allocations of each colour one after another into one, or
+  // as many as it takes if the memory of a colour is split; these come last.
+  // Those of colour 0 get `temp_color`. Call after Finalize.
+  void CombineTemporaries(const BufferValue::AlignmentFunction& alignment,
+                          std::optional<BufferValue::Color> temp_color);
 
   const HloModule* module_;
   std::unique_ptr<HloOrdering> ordering_;
