@@ -75,7 +75,8 @@ class HloLiveRange {
   // Computes the live ranges of `computation`, and with module_scoped_analysis
   // also those of the computations it calls. The alias analysis must describe
   // the module in its current state. InvalidArgument, naming the instruction,
-  // for a sequence that misses or repeats one.
+  // for a sequence that repeats one or misses one that anything needs: what is
+  // dead need not run, and has no range then.
   static absl::StatusOr<std::unique_ptr<HloLiveRange>> Run(
       const HloSchedule& schedule, const HloAliasAnalysis& alias_analysis,
       const HloComputation* computation, bool module_scoped_analysis = true);

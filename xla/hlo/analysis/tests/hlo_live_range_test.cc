@@ -359,6 +359,32 @@ TEST_F(HloLiveRangeTest, SchedulesThatMissOrRepeatAnInstruction) {
   EXPECT_EQ(message(sequence), "live ranges: the schedule of e misses y");
 }
 
+TEST_F(HloLiveRangeTest, SchedulesMayMissDeadCode) {
+  Analyze(R"(
+HloModule m, is_scheduled=true
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] negate(x)
+  dead = f32[4] exponential(a)
+  ROOT b = f32[4] abs(x)
+})");
+  const HloComputation* entry = module_->entry_computation();
+  HloSchedule schedule(module_.get());
+  schedule.set_sequence(
+      entry, std::vector<HloInstruction*>{Inst("x"), Inst("a"), Inst("b")});
+  auto ranges = HloLiveRange::Run(schedule, *alias_, entry);
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  const HloDataflowAnalysis& values = alias_->dataflow_analysis();
+  const auto& found = (*ranges)->buffer_live_ranges();
+  EXPECT_FALSE(found.contains(&values.GetValueDefinedAt(Inst("dead"))));
+  EXPECT_EQ(found.at(&values.GetValueDefinedAt(Inst("a"))).end, 1);
+  // The root and what it needs must be there.
+  schedule.set_sequence(entry,
+                        std::vector<HloInstruction*>{Inst("x"), Inst("a")});
+  EXPECT_EQ(HloLiveRange::Run(schedule, *alias_, entry).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(HloLiveRangeTest, AsynchronousCodeRunsBesideItsCaller) {
   Analyze(R"(
 HloModule m, is_scheduled=true
