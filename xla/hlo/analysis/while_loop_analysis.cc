@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
@@ -315,6 +319,30 @@ std::optional<Range> RangeOfBound(const Bound& bound, int64_t init) {
                /*is_linear=*/true);
 }
 
+// Whether the body hands the element on inside a tuple of its own that holds an
+// array, before it is the next value.
+bool IsHandedOnBesideArrays(const HloInstruction* while_op, int64_t element) {
+  const HloInstruction* root = while_op->while_body()->root_instruction();
+  if (root->opcode() != HloOpcode::kTuple) return false;
+  const auto is_array = [](const ShapeUtil::IndexedShape& leaf) {
+    return leaf.shape.IsArray() && !ShapeUtil::IsEffectiveScalar(leaf.shape);
+  };
+  std::vector<const HloInstruction*> work = {root->operand(element)};
+  absl::flat_hash_set<const HloInstruction*> seen(work.begin(), work.end());
+  while (!work.empty()) {
+    const HloInstruction* inst = work.back();
+    work.pop_back();
+    if (inst->opcode() == HloOpcode::kTuple &&
+        absl::c_any_of(ShapeUtil::GetLeafShapes(inst->shape()), is_array)) {
+      return true;
+    }
+    for (const HloInstruction* operand : inst->operands()) {
+      if (seen.insert(operand).second) work.push_back(operand);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<int64_t> ComputeWhileLoopTripCount(
@@ -359,7 +387,12 @@ std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
 
 std::optional<int64_t> GetLoopInductionVarTupleIdx(
     const HloInstruction* while_op) {
-  return InductionVariable(LoopExpressions(while_op));
+  const std::optional<int64_t> index =
+      InductionVariable(LoopExpressions(while_op));
+  if (!index.has_value() || IsHandedOnBesideArrays(while_op, *index)) {
+    return std::nullopt;
+  }
+  return index;
 }
 
 std::optional<int64_t> GetLoopInductionVarTupleIdxWithKnownValues(

@@ -36,7 +36,9 @@ std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
     const HloInstruction* while_op);
 
 // The element of the state that alone decides when the loop ends, and whose
-// next value depends only on itself.
+// next value depends only on itself. As in OpenXLA none without known values if
+// the body hands it on inside a tuple with arrays, which is the state of
+// something else.
 std::optional<int64_t> GetLoopInductionVarTupleIdx(
     const HloInstruction* while_op);
 // Instructions of the map whose range is a single value count as constants.

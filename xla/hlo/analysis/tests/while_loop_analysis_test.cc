@@ -184,6 +184,43 @@ TEST(WhileLoopAnalysisTest, ScanWithAllItsWrapping) {
       std::nullopt);
 }
 
+TEST(WhileLoopAnalysisTest, IndexThatIsHandedOnInATuple) {
+  const auto index = [](absl::string_view other, absl::string_view around) {
+    auto module = Parse(absl::Substitute(R"(HloModule m
+body {
+  p = (s32[], $0) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = $0 get-tuple-element(p), index=1
+  $1
+  j = s32[] get-tuple-element(inner), index=0
+  one = s32[] constant(1)
+  next = s32[] add(j, one)
+  ROOT t = (s32[], $0) tuple(next, x)
+}
+cond {
+  q = (s32[], $0) parameter(0)
+  c = s32[] get-tuple-element(q), index=0
+  n = s32[] constant(7)
+  ROOT r = pred[] compare(c, n), direction=LT
+}
+ENTRY e {
+  zero = s32[] constant(0)
+  y = $0 parameter(0)
+  init = (s32[], $0) tuple(zero, y)
+  ROOT w = (s32[], $0) while(init), condition=cond, body=body
+})",
+                                         other, around));
+    const HloInstruction* loop = Inst(*module, "w");
+    EXPECT_EQ(ComputeWhileLoopTripCount(loop, 0), 7);
+    return GetLoopInductionVarTupleIdx(loop);
+  };
+  EXPECT_EQ(index("f32[4]", "inner = (s32[], f32[4]) tuple(i, x)"),
+            std::nullopt);
+  EXPECT_EQ(index("f32[4]", "inner = (s32[], f32[4]) copy(p)"), 0);
+  EXPECT_EQ(index("f32[4]", "inner = (s32[]) tuple(i)"), 0);
+  EXPECT_EQ(index("f32[]", "inner = (s32[], f32[]) tuple(i, x)"), 0);
+}
+
 TEST(WhileLoopAnalysisTest, LimitFromAnOuterLoop) {
   const std::string inner = absl::StrCat(R"(
 HloModule m
