@@ -29,8 +29,20 @@ SmemPlanTree::SmemPlanTree(const kir::Kernel& kernel)
     : kernel_(kernel), binding_(kernel.Bindings()) {
   const std::array<std::optional<int64_t>, 3> block = kernel.BlockExtents();
   for (int d = 0; d < 3; ++d) block_[d] = block[d].value_or(1);
+  for (const kir::Buffer& buffer : kernel.buffers) {
+    addresses_.push_back(buffer.address.has_value()
+                             ? buffer.address->Evaluate(binding_).value_or(-1)
+                             : -1);
+    bytes_.push_back(buffer.Bytes().Evaluate(binding_).value_or(-1));
+  }
   Build(kernel.body, -1, 0, roots_, true);
-  for (const Access& a : accesses_) owners_.push_back(Enumerate(a, {}, false));
+  owners_.resize(accesses_.size());
+}
+
+const Owners& SmemPlanTree::OwnersOf(int access) const {
+  std::optional<Owners>& owners = owners_[access];
+  if (!owners.has_value()) owners = Enumerate(accesses_[access], {}, false);
+  return *owners;
 }
 
 const kir::Loop* SmemPlanTree::LoopAt(int node) const {
@@ -132,15 +144,6 @@ void SmemPlanTree::AddBarrier(kir::BufferId barrier, int node) {
   const bool init = async != nullptr && async->name == "init";
   accesses_.push_back({node, barrier, init, nullptr});
   if (!init) accesses_.push_back({node, barrier, true, nullptr});
-}
-
-int64_t SmemPlanTree::AddressOf(kir::BufferId b) const {
-  const std::optional<AffineExpr>& address = kernel_.buffers[b].address;
-  return address.has_value() ? address->Evaluate(binding_).value_or(-1) : -1;
-}
-
-int64_t SmemPlanTree::BytesOf(kir::BufferId b) const {
-  return kernel_.buffers[b].Bytes().Evaluate(binding_).value_or(-1);
 }
 
 bool SmemPlanTree::Overlap(kir::BufferId x, kir::BufferId y) const {
@@ -298,7 +301,7 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
 // the same warp, 2 the block; -1 if no byte is common.
 int SmemPlanTree::Distance(int a, int b) const {
   const int limit = Threads() == 1 ? 0 : Threads() <= 32 ? 1 : 2;
-  const Owners &p = owners_[a], &q = owners_[b];
+  const Owners &p = OwnersOf(a), &q = OwnersOf(b);
   if (!p.known || !q.known) return limit;
   const kir::BufferId x = accesses_[a].buffer, y = accesses_[b].buffer;
   const int64_t wx = kir::ElementBytes(kernel_.buffers[x].type);

@@ -64,8 +64,8 @@ class SmemPlanTree {
   bool InBranch(int node) const;
 
   // Bytes under the kernel's bindings; -1 if they are not a number.
-  int64_t AddressOf(kir::BufferId b) const;
-  int64_t BytesOf(kir::BufferId b) const;
+  int64_t AddressOf(kir::BufferId b) const { return addresses_[b]; }
+  int64_t BytesOf(kir::BufferId b) const { return bytes_[b]; }
   // Whether two different buffers have bytes in common.
   bool Overlap(kir::BufferId x, kir::BufferId y) const;
   // All elements of an access, with some loops held at one value; with
@@ -113,8 +113,12 @@ class SmemPlanTree {
   const std::vector<int>& Siblings(int node) const;
 
   std::array<int64_t, 3> block_ = {1, 1, 1};
+  std::vector<int64_t> addresses_, bytes_;  // of the buffers
   std::vector<int> roots_;
-  std::vector<Owners> owners_;  // by access, over all iterations
+  // By access, over all iterations; found when first asked for, since most
+  // buffers share no byte with another.
+  const Owners& OwnersOf(int access) const;
+  mutable std::vector<std::optional<Owners>> owners_;
   absl::flat_hash_set<std::string> thread_names_;
 };
 

@@ -23,6 +23,9 @@
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/random_kernel.h"
 #include "xla/backends/gpu/smem/check/smem_plan_checker.h"
+#include "xla/backends/gpu/smem/plan/smem_flow.h"
+#include "xla/backends/gpu/smem/plan/smem_footprint.h"
+#include "xla/backends/gpu/smem/plan/smem_hazard.h"
 #include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
@@ -41,6 +44,26 @@ kir::Kernel Parse(absl::string_view body) {
 
 std::string Message(absl::string_view body) {
   return std::string(CheckRaces(Parse(body)).message());
+}
+
+// Of a network of many steps, the steps next to each other alone are compared.
+TEST(SmemHazardsTest, BarriersOrderWhateverLiesBetween) {
+  const auto arcs = [](absl::string_view sync) {
+    const kir::Kernel kernel =
+        Parse(absl::StrCat("alloc %A : shared f32[64]\n"
+                           "%A[tid.x] = copy(%in[tid.x])\n"
+                           "sync block\n"
+                           "%A[63-tid.x] = copy(%in[tid.x])\n",
+                           sync, "%out[tid.x] = copy(%A[tid.x])\n"));
+    const absl::StatusOr<SmemFlow> flow = SmemFlow::Create(kernel);
+    EXPECT_TRUE(flow.ok()) << flow.status();
+    const SmemFootprints footprints(*flow);
+    std::vector<std::pair<int, int>> unordered;
+    return SmemHazards(*flow, footprints).WithinBuffers(&unordered).size();
+  };
+  EXPECT_EQ(arcs("sync block\n"), 0);
+  EXPECT_EQ(arcs(""), 1);
+  EXPECT_EQ(arcs("sync warp\n"), 1);
 }
 
 TEST(RaceCheckerTest, SeesMissingBarriers) {

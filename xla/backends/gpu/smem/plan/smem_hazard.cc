@@ -16,9 +16,11 @@
 // barrier would order them. For accesses of one iteration the gaps lie on the
 // way up from the first access to the common sequence, across it, and down to
 // the second. For a dependence carried by a loop the way goes around the loop's
-// back edge. Ranges of gaps are half the story; whether an existing barrier
-// already lies on the way is answered by prefix counts per sequence, in O(1)
-// per range.
+// back edge. Pairs that a barrier of the kernel orders anyway are left out
+// before anybody asks where they meet: a sorting network has hundreds of steps,
+// and footprints of as many elements as its rows. Ranges of gaps are half the
+// story; whether an existing barrier already lies on the way is answered by
+// prefix counts per sequence, in O(1) per range.
 
 namespace xla::gpu {
 namespace {
@@ -432,6 +434,26 @@ ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,
   return std::max(near_conflict, far_conflict);
 }
 
+// Looks at the sequence that holds both alone, which takes no footprint.
+bool SmemHazards::IsOrdered(int from, int to, int carried) const {
+  const FlowAccess& a = flow_.accesses()[from];
+  const FlowAccess& b = flow_.accesses()[to];
+  if (a.async != kir::AsyncKind::kNone || b.async != kir::AsyncKind::kNone) {
+    return false;
+  }
+  int common = carried >= 0 ? flow_.nodes()[carried].sequences[0]
+                            : flow_.nodes()[a.node].sequence;
+  for (int node = a.node; IndexIn(b.node, common) < 0;) {
+    node = flow_.Parent(node);
+    common = flow_.nodes()[node].sequence;
+  }
+  const std::vector<int>& before = counts_[common].block_nodes;
+  const int first = IndexIn(a.node, common) + 1;
+  const int last = IndexIn(b.node, common);
+  if (carried < 0) return first <= last && before[last] > before[first];
+  return before.back() > before[first] || before[last] > before[0];
+}
+
 void SmemHazards::AddWithin(int a, int b, std::vector<SmemArc>* arcs) const {
   const FlowAccess& p = flow_.accesses()[a];
   const FlowAccess& q = flow_.accesses()[b];
@@ -445,7 +467,7 @@ void SmemHazards::AddWithin(int a, int b, std::vector<SmemArc>* arcs) const {
   const bool waits = p.async != kir::AsyncKind::kNone;
   const bool fences = !p.async_proxy() && q.async_proxy();
   // A reader finds what it wrote itself.
-  if (Forward(a, b) && !(p.redundant && !q.write)) {
+  if (Forward(a, b) && !(p.redundant && !q.write) && !IsOrdered(a, b, -1)) {
     const ThreadConflict c = InIteration(a, b);
     if (c > ThreadConflict::kSameThread ||
         (c == ThreadConflict::kSameThread && (waits || fences))) {
@@ -453,6 +475,7 @@ void SmemHazards::AddWithin(int a, int b, std::vector<SmemArc>* arcs) const {
     }
   }
   for (int loop : CommonLoops(a, b)) {
+    if (IsOrdered(a, b, loop)) continue;
     bool far = false;
     const ThreadConflict c = AcrossIterations(a, b, loop, &far);
     if (c == ThreadConflict::kApart ||

@@ -49,7 +49,9 @@ class SmemHazards {
   void SetExtraBarriers(const std::vector<int>& block_gaps,
                         const std::vector<int>& warp_gaps = {});
 
-  // Arcs between accesses of one buffer that threads race on, covered or not.
+  // Arcs between accesses of one buffer that threads race on, covered or not;
+  // but none of pairs that are ordered by a barrier of the kernel in the
+  // sequence that holds both, with nothing to wait for or to fence.
   // Pairs in one statement, which nothing can order, go to `unordered`.
   std::vector<SmemArc> WithinBuffers(
       std::vector<std::pair<int, int>>* unordered) const;
@@ -106,6 +108,10 @@ class SmemHazards {
   ThreadConflict AcrossIterations(int a, int b, int loop, bool* far) const;
   bool Follows(int access, int loop) const;
   bool EachIterationItsOwn(int a, int b, int loop) const;
+  // Whether a barrier of the kernel that the whole block meets at stands
+  // between the two on the way of one iteration (carried < 0), or around that
+  // loop, and neither is asynchronous: then no arc of theirs asks for anything.
+  bool IsOrdered(int from, int to, int carried) const;
   void AddWithin(int a, int b, std::vector<SmemArc>* arcs) const;
 
   const SmemFlow& flow_;
