@@ -116,6 +116,7 @@ class KernelFrame {
   // A loop over the bytes of a result whose elements share them.
   absl::Status EmitPacked(const Result& result);
   absl::Status EmitScatter(const Result& result);
+  absl::Status EmitScatterUpdate(const Result& result, const Indices& indices);
   absl::Status EmitScatterInOrder(const Result& result);
   // Emits `body` with the number of each of `count` places, one per thread.
   absl::Status Numbers(int64_t count,

@@ -76,36 +76,38 @@ std::string AtomicOp(const HloScatterInstruction& scatter) {
 
 }  // namespace
 
+absl::Status KernelFrame::EmitScatterUpdate(const Result& result,
+                                            const Indices& indices) {
+  const auto& scatter = *Cast<HloScatterInstruction>(result.hlo);
+  ASSIGN_OR_RETURN(const kir::Operand value,
+                   emitter_.Element(*scatter.scatter_updates()[0], indices));
+  ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace at,
+                   emitter_.PlaceOfUpdate(scatter, indices));
+  kir::Operand array;
+  array.buffer = result.buffer;
+  array.indices.resize(MemoryExtents(result.shape).size(), 0);
+  if (WayOfScatter(scatter) == ScatterWay::kAtomic) {
+    builder_.EmitTo(array, AtomicOp(scatter), {value, at.place, at.inside});
+    return absl::OkStatus();
+  }
+  const kir::Operand before =
+      builder_.Emit("gather", builder_.TypeOf(array), {array, at.place});
+  ASSIGN_OR_RETURN(const std::vector<kir::Operand> combined,
+                   emitter_.Apply(*scatter.to_apply(), {before, value}));
+  builder_.EmitTo(array, "scatter", {combined[0], at.place, at.inside});
+  return absl::OkStatus();
+}
+
 // A thread has one element of the updates.
 absl::Status KernelFrame::EmitScatter(const Result& result) {
   const auto& scatter = *Cast<HloScatterInstruction>(result.hlo);
-  const ScatterWay way = WayOfScatter(scatter);
-  if (way == ScatterWay::kInOrder) return EmitScatterInOrder(result);
-  const HloInstruction& updates = *scatter.scatter_updates()[0];
-  const auto update = [&](const Indices& indices) -> absl::Status {
-    ASSIGN_OR_RETURN(const kir::Operand value,
-                     emitter_.Element(updates, indices));
-    ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace at,
-                     emitter_.PlaceOfUpdate(scatter, indices));
-    kir::Operand array;
-    array.buffer = result.buffer;
-    array.indices.resize(MemoryExtents(result.shape).size(), 0);
-    if (way == ScatterWay::kAtomic) {
-      builder_.EmitTo(array, AtomicOp(scatter), {value, at.place, at.inside});
-      return absl::OkStatus();
-    }
-    const kir::Operand before =
-        builder_.Emit("gather", builder_.TypeOf(array), {array, at.place});
-    ASSIGN_OR_RETURN(const std::vector<kir::Operand> combined,
-                     emitter_.Apply(*scatter.to_apply(), {before, value}));
-    builder_.EmitTo(array, "scatter", {combined[0], at.place, at.inside});
-    return absl::OkStatus();
-  };
-  const Shape& shape = updates.shape();
+  if (WayOfScatter(scatter) == ScatterWay::kInOrder) {
+    return EmitScatterInOrder(result);
+  }
+  const Shape& shape = scatter.scatter_updates()[0]->shape();
   return Numbers(ShapeUtil::ElementsIn(shape), [&](const AffineExpr& number) {
-    return emitter_.InScope([&] {
-      return update(IndicesInMemory(number, shape, builder_.ranges()));
-    });
+    const Indices indices = IndicesInMemory(number, shape, builder_.ranges());
+    return emitter_.InScope([&] { return EmitScatterUpdate(result, indices); });
   });
 }
 
