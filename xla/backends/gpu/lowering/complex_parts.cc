@@ -18,6 +18,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
+#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -334,17 +335,20 @@ PartsOf Splitter::Product(const HloInstruction& hlo) {
     return Add(HloInstruction::CreateBinary(shape, opcode, x, y));
   };
   PartsOf result;
-  if (a.real != nullptr) {
-    result.parts = {product(a.real, b.parts.re), product(a.real, b.parts.im)};
-  } else if (b.real != nullptr) {
-    result.parts = {product(a.parts.re, b.real), product(a.parts.im, b.real)};
-  } else {
-    result.parts.re =
-        both(HloOpcode::kSubtract, product(a.parts.re, b.parts.re),
-             product(a.parts.im, b.parts.im));
-    result.parts.im = both(HloOpcode::kAdd, product(a.parts.re, b.parts.im),
-                           product(a.parts.im, b.parts.re));
-  }
+  // A real factor has an imaginary part of 0, whose product with an infinite
+  // part is no number.
+  const auto parts = [&](const PartsOf& factor) -> ComplexParts {
+    if (factor.real == nullptr) return factor.parts;
+    HloInstruction* zero = Add(HloInstruction::CreateConstant(
+        LiteralUtil::Zero(factor.real->shape().element_type())));
+    return {factor.real, Add(HloInstruction::CreateBroadcast(
+                             factor.real->shape(), zero, {}))};
+  };
+  const ComplexParts x = parts(a), y = parts(b);
+  result.parts.re =
+      both(HloOpcode::kSubtract, product(x.re, y.re), product(x.im, y.im));
+  result.parts.im =
+      both(HloOpcode::kAdd, product(x.re, y.im), product(x.im, y.re));
   return result;
 }
 
