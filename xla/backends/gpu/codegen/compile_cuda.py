@@ -5,8 +5,8 @@
 With nvcc from the PATH (or $NVCC) whole files become cubins; else device code
 goes through NVRTC: the library $NVRTC, or that of the Python package
 nvidia-cuda-nvrtc with the headers of nvidia-cuda-runtime and
-nvidia-cuda-cccl. Without either it says so and succeeds, unless --require is
-given.
+nvidia-cuda-cccl, of one version. Without either it says so and succeeds, unless
+--require is given.
 """
 
 import argparse
@@ -20,13 +20,12 @@ import sys
 import tempfile
 
 
-def nvidia_package(name):
-  """Folder of a Python package under nvidia/, or None."""
+def nvidia_folders(pattern):
+  """Folders under nvidia/ of Python packages: cuda_nvrtc, or all in cu13."""
   spec = importlib.util.find_spec("nvidia")
-  for root in (spec.submodule_search_locations or []) if spec else []:
-    if os.path.isdir(os.path.join(root, name)):
-      return os.path.join(root, name)
-  return None
+  return [folder
+          for root in ((spec.submodule_search_locations or []) if spec else [])
+          for folder in sorted(glob.glob(os.path.join(root, pattern)))]
 
 
 def with_nvcc(nvcc, path, arch):
@@ -67,14 +66,13 @@ def find_nvrtc(extra_includes):
   """An Nvrtc, or None."""
   library = os.environ.get("NVRTC")
   includes = list(extra_includes)
-  package = nvidia_package("cuda_nvrtc")
-  if library is None and package is not None:
-    found = glob.glob(os.path.join(package, "lib", "libnvrtc.so*"))
-    library = sorted(found)[0] if found else None
-  for name in ("cuda_runtime", "cuda_cccl"):
-    headers = nvidia_package(name)
-    if headers is not None:
-      includes.append(os.path.join(headers, "include"))
+  if library is None:
+    found = (nvidia_folders("cuda_nvrtc/lib/libnvrtc.so*") +
+             nvidia_folders("cu[0-9]*/lib/libnvrtc.so*"))
+    library = found[0] if found else None
+  for name in ("cuda_runtime", "cuda_cccl", "cu[0-9]*"):
+    includes += nvidia_folders(name + "/include")
+    includes += nvidia_folders(name + "/include/cccl")
   return Nvrtc(library, includes) if library else None
 
 

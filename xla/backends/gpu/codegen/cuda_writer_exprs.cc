@@ -172,10 +172,11 @@ std::string Writer::Load(const kir::Operand& operand, const std::string& type,
 
 bool Writer::IsShort(const kir::Expr& expr) const {
   // Of what is cut to 32 bits, the lower bits come from lower bits alone;
-  // comparisons and choices see the same values.
+  // comparisons, choices and remainders see the same values. (A quotient would
+  // not do: that of the least number by -1 has no place in 32 bits.)
   static constexpr absl::string_view kOps[] = {
-      "copy", "cast", "add", "sub", "mul", "neg", "max", "min",    "and",
-      "or",   "xor",  "not", "eq",  "lt",  "le",  "gt",  "select", "ge"};
+      "copy", "cast", "add", "sub", "mul", "neg", "max", "min",    "and", "or",
+      "xor",  "not",  "eq",  "lt",  "le",  "gt",  "ge",  "select", "rem"};
   const auto is_short = [](kir::ElementType type) {
     return IsInteger(type) && kir::ElementBytes(type) <= 4 &&
            type != kir::ElementType::kU32;
@@ -211,11 +212,14 @@ std::string Writer::ArithmeticType(const kir::Expr& expr) const {
 
 std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
                                         const std::string& type) const {
-  const bool pads = kir::FindOp(expr.op)->op_class == kir::OpClass::kDifficult;
+  // A gather's index and condition are inside of their arrays.
+  const bool is_gather = expr.op == "gather";
+  const bool pads =
+      !is_gather && kir::FindOp(expr.op)->op_class == kir::OpClass::kDifficult;
   std::vector<std::string> in;
   for (const kir::Argument& argument : expr.arguments) {
     if (const auto* operand = std::get_if<kir::Operand>(&argument)) {
-      if (expr.op == "gather" && in.empty()) {
+      if (is_gather && in.empty()) {
         const auto* at = std::get_if<kir::Operand>(&expr.arguments[1]);
         in.push_back(absl::StrCat("kir_to<", type, ">(", Name(operand->buffer),
                                   "[Index(", Element(*at), ")])"));
@@ -229,7 +233,7 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
           absl::StrCat(type, "(", NumberText(std::get<double>(argument)), ")"));
     }
   }
-  if (expr.op == "gather" && in.size() > 2) {
+  if (is_gather && in.size() > 2) {
     in[0] = absl::StrCat("(", in[2], " != 0 ? ", in[0], " : ", type, "(0))");
   }
   return in;

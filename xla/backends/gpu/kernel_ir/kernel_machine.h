@@ -106,6 +106,9 @@ class Machine {
   absl::Status Step(int t);
   absl::Status BeginLoop(int t, const CodeInstruction& i);
   absl::Status RunExpr(int t, const CodeInstruction& i);
+  // A number, an index expression's value, or an element inside of its array.
+  absl::StatusOr<double> ReadInside(int t, const CodeArgument& argument,
+                                    const CodeInstruction& i);
   absl::StatusOr<std::vector<double>> ReadInputs(int t,
                                                  const CodeInstruction& i,
                                                  int transfer, bool proxy);

@@ -19,35 +19,35 @@
 
 namespace xla::gpu::kernel_machine {
 
+absl::StatusOr<double> Machine::ReadInside(int t, const CodeArgument& argument,
+                                           const CodeInstruction& i) {
+  if (argument.kind == CodeArgument::Kind::kNumber) return argument.number;
+  if (argument.kind == CodeArgument::Kind::kExpr) {
+    ASSIGN_OR_RETURN(const int64_t value, Value(argument.expr[0], t, i));
+    return static_cast<double>(value);
+  }
+  ASSIGN_OR_RETURN(const Place place, FindInside(argument.operand, t, i));
+  return Load(t, place, i);
+}
+
 absl::StatusOr<std::vector<double>> Machine::ReadInputs(
     int t, const CodeInstruction& i, int transfer, bool proxy) {
   std::vector<double> values;
-  if (i.statement->As<kir::Expr>()->op == "gather" && i.arguments.size() > 2) {
-    const CodeArgument& reads = i.arguments[2];
-    double is_read = reads.number;
-    if (reads.kind == CodeArgument::Kind::kExpr) {
-      ASSIGN_OR_RETURN(const int64_t v, Value(reads.expr[0], t, i));
-      is_read = static_cast<double>(v);
-    } else if (reads.kind == CodeArgument::Kind::kOperand) {
-      ASSIGN_OR_RETURN(const Place place, FindInside(reads.operand, t, i));
-      is_read = Load(t, place, i);
-    }
+  const bool is_gather = i.statement->As<kir::Expr>()->op == "gather";
+  if (is_gather && i.arguments.size() > 2) {
+    ASSIGN_OR_RETURN(const double is_read, ReadInside(t, i.arguments[2], i));
     if (is_read == 0) return std::vector<double>{0, 0, 0};
   }
   for (const CodeArgument& argument : i.arguments) {
-    if (argument.kind == CodeArgument::Kind::kNumber) {
-      values.push_back(argument.number);
-    } else if (argument.kind == CodeArgument::Kind::kExpr) {
-      ASSIGN_OR_RETURN(int64_t v, Value(argument.expr[0], t, i));
-      values.push_back(static_cast<double>(v));
+    if (argument.kind != CodeArgument::Kind::kOperand) {
+      ASSIGN_OR_RETURN(values.emplace_back(), ReadInside(t, argument, i));
     } else {
       ASSIGN_OR_RETURN(Place place, Find(argument.operand, t, i));
-      if (i.statement->As<kir::Expr>()->op == "gather" && values.empty()) {
+      if (is_gather && values.empty()) {
         // Where it reads, the second argument tells.
-        ASSIGN_OR_RETURN(Place at, FindInside(i.arguments[1].operand, t, i));
-        const int64_t n = code_.elements[place.buffer];
-        place.element =
-            std::clamp<int64_t>(static_cast<int64_t>(Load(t, at, i)), 0, n - 1);
+        ASSIGN_OR_RETURN(const double at, ReadInside(t, i.arguments[1], i));
+        place.element = std::clamp<int64_t>(static_cast<int64_t>(at), 0,
+                                            code_.elements[place.buffer] - 1);
       }
       if (place.element < 0) {
         if (i.info->op_class != kir::OpClass::kDifficult) {
