@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
+#include "xla/backends/gpu/model/scatter_way.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -26,8 +26,6 @@ using kir::Operand;
 // Updates whose places and values are known before the first one is applied:
 // their loads are on the way together.
 constexpr int64_t kStepsAtOnce = 16;
-// One thread of so many that a device runs: each looks at all indices.
-constexpr int64_t kPartOfDevice = 8;
 constexpr int64_t kMost32 = (int64_t{1} << 31) - 1;
 
 Operand At(kir::BufferId buffer, const AffineExpr& index) {
@@ -86,20 +84,8 @@ class OrderedScatter {
 
   int64_t steps() const { return total_; }
   int64_t places() const { return ShapeUtil::ElementsIn(windows_); }
-  // As many as have enough to do, so that windows next to each other are in
-  // different ones.
   void ChooseGroups(int64_t device_threads) {
-    groups_ = std::min(
-        device_threads / kPartOfDevice / std::max<int64_t>(places(), 1),
-        total_ / kStepsAtOnce);
-    const std::vector<int64_t> strides = MemoryStrides(shape_);
-    int64_t apart = 0;
-    for (int64_t d :
-         scatter_.scatter_dimension_numbers().scatter_dims_to_operand_dims()) {
-      apart = std::gcd(apart, strides[d]);
-    }
-    while (groups_ > 1 && std::gcd(groups_, apart) > 1) --groups_;
-    groups_ = std::max<int64_t>(groups_, 1);
+    groups_ = ScatterGroups(scatter_, device_threads);
   }
   int64_t groups() const { return groups_; }
 

@@ -167,9 +167,12 @@ absl::Duration PriceOfLibraryDot(const LibraryDot& dot, double bytes,
 }
 
 KernelPrices::KernelPrices(const DeviceDescription& device)
-    : device_(device), model_(device), planner_(GpuDeviceOf(device), [&] {
+    : device_(device),
+      lowering_(LoweringOptionsFor(device)),
+      model_(device),
+      planner_(GpuDeviceOf(device), [&] {
         KernelPlannerOptions options;
-        options.lowering = LoweringOptionsFor(device);
+        options.lowering = lowering_;
         options.check = false;
         return options;
       }()) {}
@@ -185,8 +188,7 @@ KernelPrices::Price KernelPrices::Compute(const HloInstruction& kernel,
   }
   const KernelPlan& plan = planner_.Plan(kernel);
   if (!plan.status.ok()) return price;
-  const absl::StatusOr<LoweredKernel> lowered =
-      LowerFusion(kernel, LoweringOptionsFor(device_));
+  const absl::StatusOr<LoweredKernel> lowered = LowerFusion(kernel, lowering_);
   if (!lowered.ok()) return price;
   const absl::StatusOr<KernelWork> work = WorkOfKernel(lowered->kernel);
   if (!work.ok()) return price;

@@ -58,6 +58,7 @@ class KernelPrices {
   Price Compute(const HloInstruction& kernel, double bytes);
 
   const stream_executor::DeviceDescription& device_;
+  const FusionLoweringOptions lowering_;
   GpuPerformanceModel model_;
   KernelPlanner planner_;
   absl::node_hash_map<std::string, Price> prices_;  // looked up only

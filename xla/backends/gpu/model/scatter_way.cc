@@ -1,6 +1,8 @@
 #include "xla/backends/gpu/model/scatter_way.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -100,10 +102,35 @@ ScatterWay WayOfScatter(const HloInstruction& hlo) {
   return ScatterWay::kSearch;
 }
 
-int64_t ScatterThreads(const HloInstruction& hlo) {
+int64_t ScatterGroups(const HloInstruction& hlo, int64_t device_threads) {
+  // One thread of so many that a device runs, since each looks at all indices,
+  // with at least so many windows.
+  constexpr int64_t kPartOfDevice = 8, kLeastSteps = 16;
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  const int64_t places = std::max<int64_t>(WindowElements(scatter), 1);
+  const int64_t windows =
+      ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape()) / places;
+  int64_t groups =
+      std::min(device_threads / kPartOfDevice / places, windows / kLeastSteps);
+  // Elements from the begin of one window to that of the next.
+  const Shape& array = scatter.scatter_operands()[0]->shape();
+  int64_t apart = 0, stride = 1;
+  for (int64_t d : array.layout().minor_to_major()) {
+    if (absl::c_linear_search(
+            scatter.scatter_dimension_numbers().scatter_dims_to_operand_dims(),
+            d)) {
+      apart = std::gcd(apart, stride);
+    }
+    stride *= array.dimensions(d);
+  }
+  while (groups > 1 && std::gcd(groups, apart) > 1) --groups;
+  return std::max<int64_t>(groups, 1);
+}
+
+int64_t ScatterThreads(const HloInstruction& hlo, int64_t device_threads) {
   const HloScatterInstruction& scatter = AsScatter(hlo);
   return WayOfScatter(hlo) == ScatterWay::kInOrder
-             ? WindowElements(scatter)
+             ? WindowElements(scatter) * ScatterGroups(hlo, device_threads)
              : ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape());
 }
 

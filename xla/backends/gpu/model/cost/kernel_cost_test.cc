@@ -289,13 +289,13 @@ TEST(KernelCostTest, AnIndexFindsOperandsWhereTheyAre) {
 // Prices are those of the kernels that there are (scatter_way.h).
 TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
   const auto cost_of = [](absl::string_view type, int64_t rows,
-                          absl::string_view apply) {
+                          absl::string_view apply, int64_t updates = 6) {
     auto module = Parse(absl::StrCat(
         "HloModule m\nadd { a = ", type, "[] parameter(0) b = ", type,
         "[] parameter(1) ROOT c = ", type,
         "[] add(a, b) }\nENTRY e {\np = ", type, "[", rows,
-        ",4] parameter(0)\ni = s32[6,1] parameter(1)\nu = ", type,
-        "[6,4] parameter(2)\nROOT s = ", type, "[", rows,
+        ",4] parameter(0)\ni = s32[", updates, ",1] parameter(1)\nu = ", type,
+        "[", updates, ",4] parameter(2)\nROOT s = ", type, "[", rows,
         ",4] scatter(p, i, u), update_window_dims={1}, "
         "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
         "index_vector_dim=1, to_apply=",
@@ -313,6 +313,9 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
     EXPECT_TRUE(cost.operands[0].in_place) << type << rows;
     EXPECT_EQ(cost.operands[2].utilization(), 1) << type << rows;
   }
+  // In order by 39 groups of 16 updates, which have no factor in common with
+  // rows of 4 elements.
+  EXPECT_EQ(cost_of("f32", 300000, "add", 640).iterations, 39 * 4);
   const KernelCost update = cost_of("s32", 50, "add");
   const KernelCost search = cost_of("f32", 50, "add");
   EXPECT_EQ(search.bytes_written, 50 * 4 * 4);

@@ -262,8 +262,13 @@ void KernelCostWalk::WriteOutput(const HloInstruction& output) {
   const HloInstruction* last = SkipBitcasts(&output);
   if (IsUpdateInPlace(*last) && last->opcode() == HloOpcode::kScatter) {
     cost_.bytes_written += Bytes(last->operand(2)->shape());
-    cost_.iterations =
-        std::max(cost_.iterations, static_cast<double>(ScatterThreads(*last)));
+    constexpr int64_t kUsualThreads = int64_t{1} << 18;
+    const int64_t threads = device_ == nullptr
+                                ? kUsualThreads
+                                : int64_t{1} * device_->core_count() *
+                                      device_->threads_per_core_limit();
+    cost_.iterations = std::max(
+        cost_.iterations, static_cast<double>(ScatterThreads(*last, threads)));
     return;
   }
   if (IsUpdateInPlace(*last)) {
