@@ -261,6 +261,19 @@ absl::Status ElementEmitter::StoreAt(kir::BufferId buffer, const Shape& shape,
   return absl::OkStatus();
 }
 
+absl::Status ElementEmitter::StoreWhere(const Operand& condition,
+                                        kir::BufferId buffer,
+                                        const Shape& shape,
+                                        const Indices& indices,
+                                        const Operand& value) {
+  ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(shape, indices));
+  Operand array;
+  array.buffer = buffer;
+  array.indices.resize(MemoryExtents(shape).size(), 0);
+  builder_.EmitTo(array, "scatter", {value, place, condition});
+  return absl::OkStatus();
+}
+
 ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
                                                const Indices& indices) {
   const auto input = inputs_.find(&hlo);

@@ -87,6 +87,10 @@ class ElementEmitter {
   // Writes one element of an array of that shape.
   absl::Status StoreAt(kir::BufferId buffer, const Shape& shape,
                        const Indices& indices, const kir::Operand& value);
+  // The same where `condition` holds.
+  absl::Status StoreWhere(const kir::Operand& condition, kir::BufferId buffer,
+                          const Shape& shape, const Indices& indices,
+                          const kir::Operand& value);
   // Calls `body` in a scope: what it computes is not known outside.
   absl::Status InScope(absl::FunctionRef<absl::Status()> body);
   // The results of applying a computation to scalars.

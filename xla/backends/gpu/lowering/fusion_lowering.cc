@@ -29,7 +29,7 @@ constexpr KernelKind kKinds[] = {
      "a tile for each block, its operands through shared memory"},
     {"transpose", "neighbors are read that are not written as such",
      "square tiles through shared memory"},
-    {"sort", "rows are sorted that fit into shared memory",
+    {"sort", "rows are sorted",
      "threads of a row exchange pairs in shared memory"},
     {"row-reduction", "reduced dimensions are the fastest in memory",
      "lanes next to each other share a row"},
@@ -137,10 +137,16 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
       for (int64_t k : group.results) written[k] = true;
     }
     for (const SortGroup& group : FindSortGroups(*frame, written)) {
-      RETURN_IF_ERROR(EmitSort(group, frame.get()));
+      ASSIGN_OR_RETURN(const bool is_shared,
+                       EmitSort(group, options.shared_bytes, frame.get()));
       parts.push_back(
           MakePart(kSort, absl::StrCat(group.rows, " rows of ", group.elements,
                                        " elements: ")));
+      if (!is_shared) {
+        parts.back().why =
+            absl::StrCat(group.rows, " rows of ", group.elements,
+                         " elements: each counts those before it");
+      }
       parts.back().results = group.results;
       for (int64_t k : group.results) written[k] = true;
     }

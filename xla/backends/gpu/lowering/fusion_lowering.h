@@ -18,8 +18,8 @@
 //                     products: tiles in shared memory              shape
 //   transpose         neighbors are read that are not neighbors     one per
 //                     where they are written                        shape
-//   sort              rows are sorted that fit into shared memory   one per
-//                                                                   sort
+//   sort              rows are sorted: those that fit into shared   one per
+//                     memory there, others by ranks                 sort
 //   row-reduction     rows lie along memory, min_reduced elements   one per
 //                     or more: softmax, layer norm, sums            shape of
 //   column-reduction  the same across memory                        the rows
@@ -53,6 +53,9 @@ struct FusionLoweringOptions {
   // elements.
   int64_t device_threads = int64_t{1} << 18;
   int64_t min_vector_columns = 32;
+  // Shared memory that a block may ask for, for the rows that it sorts: that of
+  // an H100.
+  int64_t shared_bytes = 227 * 1024;
 };
 
 struct KernelKind {

@@ -55,6 +55,7 @@ class FusionLoweringTestBase : public ::testing::Test {
     options.min_transposed = min_transposed_;
     options.device_threads = device_threads_;
     options.min_vector_columns = min_vector_columns_;
+    options.shared_bytes = shared_bytes_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
     ops_.clear();
@@ -83,6 +84,7 @@ class FusionLoweringTestBase : public ::testing::Test {
   int64_t min_transposed_ = 16;
   int64_t device_threads_ = 1 << 18;
   int64_t min_vector_columns_ = 1024;
+  int64_t shared_bytes_ = 48 * 1024;
   int64_t vectors_ = 0;             // accesses of vectors
   std::map<std::string, int> ops_;  // statements of the kernel
   size_t updates_ = 0;              // in place

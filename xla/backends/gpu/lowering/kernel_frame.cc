@@ -88,25 +88,6 @@ int64_t BlocksOf(const kir::Statement& statement) {
                          : loop->stop.AsConstant().value_or(0);
 }
 
-// What is no few statements for an element, or reads all over the operands.
-bool TakesALoop(const HloInstruction& hlo) {
-  constexpr int64_t kMostOperands = 10;
-  switch (hlo.opcode()) {
-    case HloOpcode::kConvolution:
-    case HloOpcode::kDot:
-    case HloOpcode::kReduce:
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kScatter:
-    case HloOpcode::kSelectAndScatter:
-    case HloOpcode::kSort:
-      return true;
-    case HloOpcode::kConcatenate:
-      return hlo.operand_count() > kMostOperands;
-    default:  // A few statements.
-      return false;
-  }
-}
-
 // "p1" for an array, "p1_0" for the first element of a tuple.
 std::string ArrayName(absl::string_view prefix, int64_t number,
                       const ShapeIndex& index) {
@@ -125,6 +106,24 @@ std::string KernelName(absl::string_view name) {
 }
 
 }  // namespace
+
+bool TakesALoop(const HloInstruction& hlo) {
+  constexpr int64_t kMostOperands = 10;
+  switch (hlo.opcode()) {
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kScatter:
+    case HloOpcode::kSelectAndScatter:
+    case HloOpcode::kSort:
+      return true;
+    case HloOpcode::kConcatenate:
+      return hlo.operand_count() > kMostOperands;
+    default:  // A few statements.
+      return false;
+  }
+}
 
 absl::StatusOr<std::unique_ptr<KernelFrame>> KernelFrame::Make(
     const HloInstruction& hlo, int64_t threads, int64_t device_threads) {

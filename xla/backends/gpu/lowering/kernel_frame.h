@@ -24,6 +24,9 @@
 
 namespace xla::gpu {
 
+// What is no few statements for an element, or reads all over the operands.
+bool TakesALoop(const HloInstruction& hlo);
+
 class KernelFrame {
  public:
   struct Result {

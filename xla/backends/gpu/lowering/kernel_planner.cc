@@ -171,6 +171,7 @@ FusionLoweringOptions LoweringOptionsFor(
     options.device_threads =
         std::max(threads / kRound * kRound, std::min(threads, kRound));
   }
+  options.shared_bytes = GpuDeviceOf(description).shared_per_block_max;
   return options;
 }
 

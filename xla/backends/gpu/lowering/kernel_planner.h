@@ -83,7 +83,8 @@ class KernelPlanner {
 };
 
 // Kernels for as many threads as the device runs at once, in round numbers:
-// those of an H100, where it is not known.
+// those of an H100, where it is not known; and for the shared memory that a
+// block may ask for.
 FusionLoweringOptions LoweringOptionsFor(
     const se::DeviceDescription& description);
 

@@ -14,6 +14,7 @@
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
+#include "xla/backends/gpu/lowering/sort_ranks.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -31,23 +32,11 @@ namespace {
 using kir::ElementType;
 using kir::Operand;
 
-constexpr int64_t kMostBytes = 48 * 1024;
 // Elements from one place to the next that no other has a bank in common with.
 constexpr int64_t kBanks = 32;
 
 bool IsSort(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kSort || hlo.opcode() == HloOpcode::kTopK;
-}
-
-int64_t SortedDimension(const HloInstruction& hlo) {
-  return hlo.opcode() == HloOpcode::kSort
-             ? hlo.dimensions(0)
-             : hlo.operand(0)->shape().dimensions().size() - 1;
-}
-
-// Of each result, which may have fewer elements along rows than the operands.
-const Shape& PlaceShape(const HloInstruction& hlo) {
-  return hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
 }
 
 // Whether equal elements need not be told apart by the places they came from:
@@ -81,7 +70,7 @@ class SortEmitter {
         emitter_(frame->emitter()),
         shape_(group.hero->operand(0)->shape()),
         along_(SortedDimension(*group.hero)),
-        written_(PlaceShape(*group.hero).dimensions(along_)),
+        written_(SortedShape(*group.hero).dimensions(along_)),
         keeps_places_(!AreEqualsTheSame(*group.hero)),
         levels_(frame->body(), {group.hero}) {
     while (width_ < group.elements) width_ *= 2;
@@ -92,6 +81,8 @@ class SortEmitter {
     SetSteps(steps);
   }
 
+  // Whether the rows fit into so much shared memory; Emit() then sorts them.
+  absl::StatusOr<bool> AddTiles(int64_t shared_bytes);
   absl::Status Emit();
 
  private:
@@ -100,7 +91,6 @@ class SortEmitter {
     lanes_ = std::max<int64_t>(1, std::min(frame_.threads(), width_ >> steps));
     rows_per_block_ = frame_.threads() / lanes_;
   }
-  absl::Status AddTiles();
   // Calls `body` with the numbers up to `count` that are this lane's.
   absl::Status Each(int64_t count,
                     absl::FunctionRef<absl::Status(const AffineExpr&)> body);
@@ -124,7 +114,10 @@ class SortEmitter {
   absl::Status Visits();
   // Whether the elements of one place go before those of the other.
   absl::StatusOr<Operand> Before(absl::Span<const Operand> a,
-                                 absl::Span<const Operand> b);
+                                 absl::Span<const Operand> b) {
+    return GoesBefore(sort_, a.first(sort_.operand_count()),
+                      b.first(sort_.operand_count()), &emitter_);
+  }
   absl::StatusOr<std::vector<Operand>> Results(const AffineExpr& place);
   absl::Status Write();
   void Join() {
@@ -165,7 +158,7 @@ class SortEmitter {
   AffineExpr team_, lane_, raw_row_;
 };
 
-absl::Status SortEmitter::AddTiles() {
+absl::StatusOr<bool> SortEmitter::AddTiles(int64_t shared_bytes) {
   std::vector<ElementType> types;
   int64_t bytes = 0;
   for (const HloInstruction* operand : sort_.operands()) {
@@ -179,21 +172,17 @@ absl::Status SortEmitter::AddTiles() {
   for (ElementType type : types) {
     bytes += kir::ElementBytes(type) * rows_per_block_ * elements;
   }
-  if (bytes > kMostBytes && steps_ > 1) {
+  if (bytes > shared_bytes && steps_ > 1) {
     // Without gaps against bank conflicts it may fit.
     SetSteps(1);
-    return AddTiles();
+    return AddTiles(shared_bytes);
   }
-  if (bytes > kMostBytes) {
-    return NotLowered(
-        sort_, absl::StrCat("rows of ", group_.elements, " elements take ",
-                            bytes, " bytes of shared memory"));
-  }
+  if (bytes > shared_bytes) return false;
   for (ElementType type : types) {
     tiles_.push_back(
         builder_.AddShared("s", type, {rows_per_block_, elements}));
   }
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status SortEmitter::Each(
@@ -381,23 +370,6 @@ absl::Status SortEmitter::Visits() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Operand> SortEmitter::Before(absl::Span<const Operand> a,
-                                            absl::Span<const Operand> b) {
-  if (const auto* topk = DynCast<HloTopKInstruction>(&sort_)) {
-    return emitter_.CompareTotal(
-        sort_,
-        topk->largest() ? ComparisonDirection::kGt : ComparisonDirection::kLt,
-        a[0], b[0]);
-  }
-  std::vector<Operand> pairs;
-  for (int64_t k = 0; k < sort_.operand_count(); ++k) {
-    pairs.insert(pairs.end(), {a[k], b[k]});
-  }
-  ASSIGN_OR_RETURN(const std::vector<Operand> less,
-                   emitter_.Apply(*sort_.to_apply(), pairs));
-  return less[0];
-}
-
 absl::StatusOr<std::vector<Operand>> SortEmitter::Results(
     const AffineExpr& place) {
   std::vector<Operand> values;
@@ -447,7 +419,7 @@ absl::Status SortEmitter::Write() {
     for (int64_t k : group_.results) {
       const KernelFrame::Result& result = frame_.results()[k];
       const std::optional<ResultWay> way =
-          FindElementWay(result, PlaceShape(sort_), levels_);
+          FindElementWay(result, SortedShape(sort_), levels_);
       if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
       RETURN_IF_ERROR(frame_.Store(
           result, way->Follow(indices, result.shape, builder_.ranges())));
@@ -463,11 +435,6 @@ absl::Status SortEmitter::Write() {
 }
 
 absl::Status SortEmitter::Emit() {
-  if (sort_.opcode() == HloOpcode::kSort) {
-    RETURN_IF_ERROR(NotLowered(
-        sort_, CheckComparatorOrder(*sort_.to_apply(), FloatOrders::kAll)));
-  }
-  RETURN_IF_ERROR(AddTiles());
   return frame_.Blocks(
       CeilOfRatio(group_.rows, rows_per_block_),
       [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
@@ -511,7 +478,7 @@ std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
     for (size_t k = 0; k < frame.results().size(); ++k) {
       const KernelFrame::Result& result = frame.results()[k];
       if (found[k] || levels.Of(*result.hlo) == 0 ||
-          !FindElementWay(result, PlaceShape(*hlo), levels).has_value()) {
+          !FindElementWay(result, SortedShape(*hlo), levels).has_value()) {
         continue;
       }
       found[k] = true;
@@ -522,8 +489,46 @@ std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
   return groups;
 }
 
-absl::Status EmitSort(const SortGroup& group, KernelFrame* frame) {
-  return SortEmitter(group, frame).Emit();
+int64_t SortedDimension(const HloInstruction& sort) {
+  return sort.opcode() == HloOpcode::kSort
+             ? sort.dimensions(0)
+             : sort.operand(0)->shape().dimensions().size() - 1;
+}
+
+const Shape& SortedShape(const HloInstruction& sort) {
+  return sort.shape().IsTuple() ? sort.shape().tuple_shapes(0) : sort.shape();
+}
+
+absl::StatusOr<Operand> GoesBefore(const HloInstruction& sort,
+                                   absl::Span<const Operand> a,
+                                   absl::Span<const Operand> b,
+                                   ElementEmitter* emitter) {
+  if (const auto* topk = DynCast<HloTopKInstruction>(&sort)) {
+    return emitter->CompareTotal(
+        sort,
+        topk->largest() ? ComparisonDirection::kGt : ComparisonDirection::kLt,
+        a[0], b[0]);
+  }
+  std::vector<Operand> pairs;
+  for (size_t k = 0; k < a.size(); ++k) {
+    pairs.insert(pairs.end(), {a[k], b[k]});
+  }
+  ASSIGN_OR_RETURN(const std::vector<Operand> less,
+                   emitter->Apply(*sort.to_apply(), pairs));
+  return less[0];
+}
+
+absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
+                              KernelFrame* frame) {
+  const HloInstruction& sort = *group.hero;
+  if (sort.opcode() == HloOpcode::kSort) {
+    RETURN_IF_ERROR(NotLowered(
+        sort, CheckComparatorOrder(*sort.to_apply(), FloatOrders::kAll)));
+  }
+  SortEmitter emitter(group, frame);
+  ASSIGN_OR_RETURN(const bool fits, emitter.AddTiles(shared_bytes));
+  RETURN_IF_ERROR(fits ? emitter.Emit() : EmitSortByRanks(group, frame));
+  return fits;
 }
 
 }  // namespace xla::gpu

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
 
-// Sorts of rows that fit into shared memory, with everything sorted along, and
-// the first elements of sorted rows (topk).
+// Sorts of rows, with everything sorted along, and the first elements of sorted
+// rows (topk). Rows that fit into shared memory:
 //
 //   s = (f32[9,50], s32[9,50]) sort(x, iota), dimensions={1}
 //   ->  for rows of a block, places that threads of the row share
@@ -31,6 +35,8 @@
 // elements are compared as they are and nothing goes along, equals are the same
 // and need no places; zeros of both signs may then change places in a sort that
 // does not ask for stability.
+//
+// Longer rows are sorted by ranks (sort_ranks.h).
 
 namespace xla::gpu {
 
@@ -45,11 +51,22 @@ struct SortGroup {
 std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
                                       const std::vector<bool>& taken);
 
-// Emits this part of the kernel. Unimplemented where the comparator is not
-// known to be an order, where the rows of a block take more shared memory than
-// kernels may have unasked, where a sort is read at another place than the one
-// written, and for what ElementEmitter cannot compute.
-absl::Status EmitSort(const SortGroup& group, KernelFrame* frame);
+// Emits this part of the kernel, and says whether in shared memory, of which a
+// block may have so many bytes. Unimplemented where the comparator is not known
+// to be an order, where a sort is read at another place than the one written,
+// where EmitSortByRanks refuses rows that are too long, and for what
+// ElementEmitter cannot compute.
+absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
+                              KernelFrame* frame);
+
+int64_t SortedDimension(const HloInstruction& sort);
+// Of each result, which may have fewer elements along rows than the operands.
+const Shape& SortedShape(const HloInstruction& sort);
+// Whether the elements `a` of all operands go before the elements `b`.
+absl::StatusOr<kir::Operand> GoesBefore(const HloInstruction& sort,
+                                        absl::Span<const kir::Operand> a,
+                                        absl::Span<const kir::Operand> b,
+                                        ElementEmitter* emitter);
 
 }  // namespace xla::gpu
 

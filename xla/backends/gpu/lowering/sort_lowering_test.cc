@@ -186,6 +186,106 @@ ENTRY e {
             absl::OkStatus());
 }
 
+// A visit of shared memory for two steps has twice the rows, and gaps.
+TEST_F(SortLoweringTest, RowsThatFitWithoutGaps) {
+  shared_bytes_ = 4 * 64 * 12;
+  EXPECT_EQ(Compare(R"(
+HloModule m
+less {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  p = s32[5,64] parameter(0)
+  q = s32[5,64] parameter(1)
+  ROOT s = (s32[5,64], s32[5,64]) sort(p, q), dimensions={1}, to_apply=less
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(why_, ::testing::HasSubstr("exchange pairs in shared memory"));
+}
+
+// Rows along each dimension, of keys that have equals, with what goes along,
+// with results that are computed from it, and of more threads than blocks have.
+TEST_F(SortLoweringTest, RowsTooLongForSharedMemoryAreSortedByRanks) {
+  shared_bytes_ = 16;
+  for (absl::string_view dims : {"0", "1"}) {
+    const std::string shape = dims == "0" ? "[37,5]{0,1}" : "[5,37]{1,0}";
+    EXPECT_EQ(
+        Compare(absl::StrCat(
+            "HloModule m\nless { a = s32[] parameter(0) b = s32[] "
+            "parameter(1) i = bf16[] parameter(2) j = bf16[] parameter(3) "
+            "ROOT c = pred[] compare(a, b), direction=GT }\n"
+            "ENTRY e {\n p = s32",
+            shape, " parameter(0)\n q = bf16", shape,
+            " parameter(1)\n n = s32[] constant(3)\n nb = s32", shape,
+            " broadcast(n), dimensions={}\n r = s32", shape,
+            " remainder(p, nb)\n s = (s32", shape, ", bf16", shape,
+            ") sort(r, q), dimensions={", dims, "}, to_apply=less\n k = s32",
+            shape, " get-tuple-element(s), index=0\n v = bf16", shape,
+            " get-tuple-element(s), index=1\n f = f32", shape,
+            " convert(k)\n y = f32", shape, " parameter(2)\n g = f32", shape,
+            " add(f, y)\n ROOT t = (f32", shape, ", bf16", shape,
+            ") tuple(g, v)\n}")),
+        absl::OkStatus())
+        << dims;
+    EXPECT_THAT(kinds_, ElementsAre("sort"));
+    EXPECT_THAT(why_, ::testing::HasSubstr("each counts those before it"));
+  }
+  for (absl::string_view largest : {"true", "false"}) {
+    EXPECT_EQ(Compare(absl::StrCat(
+                  "HloModule m\nENTRY e {\n  p = f32[3,70] parameter(0)\n"
+                  "  t = (f32[3,5], s32[3,5]) topk(p), k=5, largest=",
+                  largest,
+                  "\n  v = f32[3,5] get-tuple-element(t), index=0\n"
+                  "  i = s32[3,5] get-tuple-element(t), index=1\n"
+                  "  ROOT r = (f32[3,5], s32[3,5]) tuple(v, i)\n}")),
+              absl::OkStatus());
+    EXPECT_THAT(why_, ::testing::HasSubstr("each counts those before it"));
+  }
+}
+
+// What would be computed for each pair, and results that threads share.
+TEST_F(SortLoweringTest, RowsThatRanksAreNotFor) {
+  shared_bytes_ = 16;
+  struct {
+    absl::string_view type, body, error;
+  } cases[] = {
+      {"s32",
+       "w = s32[40,9] parameter(0)\nz = s32[] constant(0)\n"
+       "p = s32[40] reduce(w, z), dimensions={1}, to_apply=plus\n"
+       "ROOT s = s32[40] sort(p), dimensions={0}, to_apply=less",
+       "are computed by reduce"},
+      {"s4",
+       "p = s4[40] parameter(0)\n"
+       "ROOT s = s4[40]{0:E(4)} sort(p), dimensions={0}, to_apply=less",
+       "threads would share bytes of the result"},
+      {"f32",
+       "p = f32[40] parameter(0)\n"
+       "ROOT s = f32[40] sort(p), dimensions={0}, to_apply=less",
+       "NaNs have no place in their order"},
+      {"s32",
+       "p = s32[2000000] parameter(0)\n"
+       "ROOT s = s32[2000000] sort(p), dimensions={0}, to_apply=less",
+       "have too many pairs to compare"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = Compare(absl::Substitute(
+        "HloModule m\nless { a = $0[] parameter(0) b = $0[] parameter(1) "
+        "ROOT c = pred[] compare(a, b), direction=LT }\n"
+        "plus { a = s32[] parameter(0) b = s32[] parameter(1) "
+        "ROOT c = s32[] add(a, b) }\nENTRY e {\n$1\n}",
+        c.type, c.body));
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << c.error << status;
+    EXPECT_THAT(
+        std::string(status.message()),
+        ::testing::AllOf(::testing::HasSubstr("do not fit into shared memory"),
+                         ::testing::HasSubstr(c.error)));
+  }
+}
+
 TEST_F(SortLoweringTest, LongRowsAreNotSorted) {
   const absl::Status status = Compare(R"(
 HloModule m
@@ -200,8 +300,9 @@ ENTRY e {
 })");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              ::testing::HasSubstr("sort: rows of 14000 elements take 56000 "
-                                   "bytes of shared memory, in s"));
+              ::testing::HasSubstr("sort: rows of 14000 elements do not fit "
+                                   "into shared memory, and NaNs have no place "
+                                   "in their order, in s"));
 }
 
 }  // namespace
