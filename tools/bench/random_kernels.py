@@ -2,7 +2,8 @@
 """Random fusions, compiled for the host, against the evaluator.
 
 usage: random_kernels.py TOOLS [--first=SEED] [--modules=N] [--fusions=40]
-                         [--cxx=COMMAND] [--keep=FOLDER]
+                         [--small] [--coverage] [--cxx=COMMAND]
+                         [--keep=FOLDER]
 
 TOOLS is the folder with hlo-opt, hlo-run and kir-opt, built with -c opt. Each
 module has many fusions of one kernel each, since most of a compiler's time goes
@@ -11,7 +12,10 @@ every value that nobody reads is a result, and so are some others, so that
 kernels have heroes of several kinds. Kernels are planned, their plans checked,
 run on the kernel machine (no race), and their CUDA, compiled by the host's
 compiler, must compute what the evaluator does. Fusions that have no lowering
-are left out, and counted by reason.
+are left out, and counted by reason. --small leaves out arrays with an element
+for each thread of a device, which the kernel machine takes minutes for;
+--coverage says which opcodes were in kernels of which kind, and in how many
+element types.
 
 Exit status 1: something differs; FOLDER keeps the module.
 """
@@ -27,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 
+from random_coverage import Coverage
 from random_steps import Steps
 from random_values import COMPLEX, FLOATS, INTEGERS, NARROW
 
@@ -35,16 +40,30 @@ SIZES = [1, 2, 3, 5, 7, 13, 17, 32, 33, 40, 64]
 
 class Fusion(Steps):
 
+  def __init__(self, random, is_small):
+    super().__init__(random)
+    self.is_small = is_small
+
   def generate(self):
     """Parameters and 3 to 14 values; at most 60 tries."""
-    dims = None
-    form = self.random.random()
-    if form < 0.04:  # As many elements as a device has threads.
+    dims, form = None, self.random.random()
+    heroes = [None, None, Steps.dot, Steps.reduce, Steps.transpose]
+    if form < 0.04 and not self.is_small:
+      # As many elements as a device has threads.
       dims = [self.random.choice([512, 514]), 516]
       self.most = 1 << 19
     elif form < 0.16:  # Long rows.
       dims = [self.random.choice([1, 3, 5]),
               self.random.choice([1024, 1028, 1030])]
+    elif form < 0.26:  # Long columns.
+      dims = [self.random.choice([100, 700, 1030]),
+              self.random.choice([3, 17, 20])]
+      heroes = [Steps.reduce_columns]
+      self.most = 1 << 15
+    elif form < 0.4:  # Wide on both sides of a transpose.
+      dims = [self.random.choice([17, 32, 33, 64]),
+              self.random.choice([1, 2, 3]), self.random.choice([16, 33, 40])]
+      heroes = [Steps.turn]
     for number in range(self.random.randint(1, 3)):
       if dims is None or (number > 0 and self.random.random() < 0.6):
         dims = [self.random.choice(SIZES)
@@ -58,15 +77,14 @@ class Fusion(Steps):
       self.parameters.append(shape)
       self.lines.append(f"  p{number} = {shape} parameter({number})")
       self.pool.append((f"p{number}", kind, tuple(dims)))
-    hero = self.random.choice([None, None, Steps.dot, Steps.reduce,
-                               Steps.transpose])
+    hero = self.random.choice(heroes)
     wanted = self.random.randint(3, 14)
     for _ in range(60):
       if self.names >= wanted:
         break
       # What is behind a sort is often read at other places than it is written.
       sorts = Steps.SORTS if self.random.random() < 0.2 else []
-      steps = Steps.ALL + sorts + ([hero] * 8 if hero else [])
+      steps = Steps.ALL + Steps.MORE + sorts + ([hero] * 10 if hero else [])
       self.random.choice(steps)(self, *self.pick())
 
   def results(self):
@@ -81,22 +99,37 @@ class Fusion(Steps):
     return [(name, shapes[name]) for name in names]
 
 
-def called_text(opcode, kind):
-  """What reductions and sorts apply to two values."""
+def called_text(opcode, kind, other):
+  """What reductions and sorts apply to two values, or to two pairs."""
+  name = f"{opcode}_{kind}_of" + (f"_{other}" if other else "")
   result, order = kind, ""
-  if opcode == "compare":
-    result, order = "pred", ", direction=LT"
-    order += ", type=TOTALORDER" if kind in FLOATS else ""
-  return (f"{opcode}_{kind}_of {{ a = {kind}[] parameter(0) "
-          f"b = {kind}[] parameter(1) "
-          f"ROOT c = {result}[] {opcode}(a, b){order} }}")
+  if opcode == "largest":
+    return (f"{name} {{ a = {kind}[] parameter(0) i = s32[] parameter(1) "
+            f"b = {kind}[] parameter(2) j = s32[] parameter(3) "
+            f"more = pred[] compare(a, b), direction=GT "
+            f"same = pred[] compare(a, b), direction=EQ "
+            f"less = pred[] compare(i, j), direction=LT "
+            f"first = pred[] and(same, less) g = pred[] or(more, first) "
+            f"x = {kind}[] select(g, a, b) k = s32[] select(g, i, j) "
+            f"ROOT t = ({kind}[], s32[]) tuple(x, k) }}")
+  rest = ""
+  if opcode.startswith("compare"):
+    direction = "GE" if opcode == "compare_ge" else "LT"
+    result, order = "pred", f", direction={direction}"
+    order += (", type=TOTALORDER"
+              if kind in FLOATS and direction == "LT" else "")
+    if other:
+      rest = f"i = {other}[] parameter(2) j = {other}[] parameter(3) "
+    opcode = "compare"
+  return (f"{name} {{ a = {kind}[] parameter(0) b = {kind}[] parameter(1) "
+          f"{rest}ROOT c = {result}[] {opcode}(a, b){order} }}")
 
 
-def module_text(seed, fusions, without):
+def module_text(seed, fusions, without, is_small=False):
   """A module of that many fusions, side by side, but those numbers."""
   reducers, computations, parameters, entry, results = set(), [], [], [], []
   for number in range(fusions):
-    fusion = Fusion(random.Random(f"{seed}.{number}"))
+    fusion = Fusion(random.Random(f"{seed}.{number}"), is_small)
     fusion.generate()
     values = fusion.results()
     if not values or number in without:
@@ -117,7 +150,8 @@ def module_text(seed, fusions, without):
                    f"index={k}")
       results.append((f"o{number}_{k}", part))
   lines = [f"HloModule random_{seed}"]
-  lines += [called_text(opcode, kind) for opcode, kind in sorted(reducers)]
+  lines += [called_text(*called)
+            for called in sorted(reducers, key=lambda c: tuple(map(str, c)))]
   lines += computations + ["ENTRY e {"]
   lines += [f"  a{k} = {shape} parameter({k})"
             for k, shape in enumerate(parameters)]
@@ -140,6 +174,7 @@ class Checker:
     self.kernels = 0  # that are equal
     self.emitted = 0  # of the module at hand
     self.refused = collections.Counter()
+    self.coverage = Coverage()
 
   def tool(self, name, *rest):
     return run([os.path.join(self.args.tools, name)] + list(rest))
@@ -149,7 +184,8 @@ class Checker:
     without = set()
     while True:
       with open(path + ".hlo", "w") as file:
-        file.write(module_text(seed, self.args.fusions, without))
+        file.write(module_text(seed, self.args.fusions, without,
+                               self.args.small))
       emitted = self.tool("hlo-opt", path + ".hlo",
                           "--passes=hlo-memory-scheduler", "--emit=cuda", "-o",
                           path + ".d")
@@ -187,6 +223,7 @@ class Checker:
       if done.returncode != 0:
         return done.stderr + done.stdout
     self.kernels += self.emitted
+    self.coverage.add(path)
     return None
 
 
@@ -196,6 +233,8 @@ def main():
   parser.add_argument("--first", type=int, default=0)
   parser.add_argument("--modules", type=int, default=50)
   parser.add_argument("--fusions", type=int, default=40)
+  parser.add_argument("--small", action="store_true")
+  parser.add_argument("--coverage", action="store_true")
   parser.add_argument("--cxx", default="c++")
   parser.add_argument("--keep")
   args = parser.parse_args()
@@ -218,6 +257,8 @@ def main():
             f"{failed} modules with something wrong")
       for reason, number in checker.refused.most_common():
         print(f"{number:5} not lowered: {reason}", flush=True)
+      if args.coverage:
+        print(checker.coverage.table(), flush=True)
   return 1 if failed else 0
 
 

@@ -7,14 +7,15 @@ dots.
 
 import math
 
-from random_values import COMPLEX, FLOATS, INTEGERS, NARROW, Values, braces
+from random_more_steps import MoreSteps
+from random_values import COMPLEX, FLOATS, INTEGERS, NARROW, braces
 
 WIDE = ["f32", "f64", "s32", "u8", "s8", "s16", "u32", "s64", "u64", "u16"]
 UNARY = {
     "float": ["negate", "abs", "sign", "floor", "ceil", "exponential", "tanh",
               "logistic", "sqrt", "round-nearest-even", "cosine"],
-    "integer": ["negate", "not", "sign", "popcnt", "count-leading-zeros"],
-    "narrow": ["negate", "not", "sign"],
+    "integer": ["negate", "not", "popcnt", "count-leading-zeros"],
+    "narrow": ["negate", "not"],
     # What is finite: infinite parts are another matter.
     "complex": ["negate", "sign"],
     "pred": ["not"],
@@ -39,7 +40,7 @@ def family(kind):
           "integer")
 
 
-class Steps(Values):
+class Steps(MoreSteps):
   """Each step takes a value and adds what is made of it, where it can be."""
 
   def unary(self, name, kind, dims):
@@ -48,7 +49,8 @@ class Steps(Values):
       opcode = self.random.choice(["abs", "real", "imag"])
       self.add(part, dims, f"{opcode}({name})")
       return
-    choice = UNARY[family(kind)] + (["abs"] if kind[0] == "s" else [])
+    choice = UNARY[family(kind)]
+    choice = choice + (["abs", "sign"] if kind[0] == "s" else [])
     self.add(kind, dims, f"{self.random.choice(choice)}({name})")
 
   def binary(self, name, kind, dims):
@@ -323,4 +325,4 @@ class Steps(Values):
            transpose, copy, slice, reverse, pad, concatenate, dynamic_slice,
            dynamic_update_slice, gather, scatter, reduce, reduce_window,
            softmax, dot]
-  SORTS = [sort, topk]
+  SORTS = [sort, topk, MoreSteps.sort_pair]

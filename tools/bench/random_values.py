@@ -88,6 +88,6 @@ class Values:
       return self.random.choice(found)
     return self.filled(value[1], value[2], self.scalar(value[1]))
 
-  def reducer(self, opcode, kind):
-    self.reducers.add((opcode, kind))
-    return f"{opcode}_{kind}_of"
+  def reducer(self, opcode, kind, other=None):
+    self.reducers.add((opcode, kind, other))
+    return f"{opcode}_{kind}_of" + (f"_{other}" if other else "")
