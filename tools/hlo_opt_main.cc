@@ -94,7 +94,8 @@ ABSL_FLAG(int64_t, max_equivalence_work, -1,
 ABSL_FLAG(std::string, equivalence_notes, "",
           "For --check-equivalent: append notes on what was skipped to this "
           "file instead of standard error.");
-ABSL_FLAG(bool, time, false, "Print the time each pass takes.");
+ABSL_FLAG(bool, time, false,
+          "Print the wall and the processor time each pass takes.");
 ABSL_FLAG(bool, stats, false, "Print what each pass did.");
 ABSL_FLAG(bool, print_after_change, false,
           "Print the module after each pass that changes it.");

@@ -17,11 +17,13 @@ Two comparisons, both after fusion and before scheduling:
 
 Per module: kernels and bytes of XLA, counted by KERNEL_COUNT on both sides
 (with trip counts; copies separately), the ratio of ours to XLA's, and
-milliseconds of our fusion passes. Last, the geometric means of the ratios,
-without modules that have loops of unknown trip count.
+milliseconds of processor time of our priority and multi-output fusion; with
+--figures, XLA's of multi-output fusion. Last, the geometric means of the
+ratios, without modules that have loops of unknown trip count.
 
   --figures=FILE.csv  XLA's figures for modules without these texts: lines
                       `module,xla_kernels_after_fusion,xla_bytes_after_fusion`
+                      and perhaps `xla_multi_output_fusion_ms`
   --keep=FOLDER       keep our modules in this folder
   --timeout=SECONDS   limit per module (300)
 """
@@ -77,15 +79,13 @@ def count(kernel_count, path, timeout):
 
 
 def ours(hlo_opt, kernel_count, path, passes, out, timeout):
-  """(kernels, bytes, unknown loops, milliseconds of fusion) after passes."""
+  """(kernels, bytes, unknown loops, milliseconds by fusion pass) after passes."""
   report = json.loads(run([hlo_opt, path, "--num-partitions=1",
-                           f"--passes={passes}", "--report=json", "--time"],
-                          timeout))
-  run([hlo_opt, path, "--num-partitions=1", f"--passes={passes}", "-o", out],
-      timeout)
-  seconds = sum(entry["seconds"] for entry in report["passes"]
-                if entry["name"] in FUSION_PASSES)
-  return (*count(kernel_count, out, timeout), 1000 * seconds)
+                           f"--passes={passes}", "--report=json", "--time",
+                           "-o", out], timeout))
+  times = [1000 * sum(entry["cpu_seconds"] for entry in report["passes"]
+                      if entry["name"] == name) for name in FUSION_PASSES]
+  return (*count(kernel_count, out, timeout), times)
 
 
 def find(corpus, name):
@@ -102,12 +102,13 @@ def geometric_mean(ratios):
   return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
 
 
-def row(name, kind, xla, own, means):
+def row(name, kind, xla, own, xla_ms, means):
   kernels, size = own[0] / xla[0], own[1] / xla[1]
   if own[2] == 0:
     means.setdefault(kind, []).append((kernels, size))
   print(f"{name:38} {kind:6} {xla[0]:9.0f} {own[0]:9.0f} {kernels:6.2f}"
-        f" {xla[1]:12.4g} {own[1]:12.4g} {size:6.3f} {own[3]:9.1f}"
+        f" {xla[1]:12.4g} {own[1]:12.4g} {size:6.3f} {own[3][0]:8.1f} {own[3][1]:8.1f}"
+        f" {xla_ms:>8}"
         f"{' loops of unknown length' if own[2] else ''}", flush=True)
 
 
@@ -123,11 +124,13 @@ def main():
   timeout = float(options.get("timeout", 300))
   upstream = os.path.join(corpus, "upstream", "gpu")
   figures = {}
+  xla_ms = {}
   if "figures" in options:
     with open(options["figures"]) as file:
       for line in csv.DictReader(file):
         figures[line["module"]] = (float(line["xla_kernels_after_fusion"]),
                                    float(line["xla_bytes_after_fusion"]))
+        xla_ms[line["module"]] = line.get("xla_multi_output_fusion_ms") or ""
   names = arguments[2:] or sorted(
       {f[:-len(".after_fusion.hlo")] for f in os.listdir(upstream)
        if f.endswith(".after_fusion.hlo")} | set(figures))
@@ -135,7 +138,8 @@ def main():
   os.makedirs(folder, exist_ok=True)
   whole = steps_up_to_fusion(hlo_opt)
   print(f"{'module':38} {'what':6} {'kernels':>9} {'ours':>9} {'ratio':>6}"
-        f" {'bytes':>12} {'ours':>12} {'ratio':>6} {'ms':>9}")
+        f" {'bytes':>12} {'ours':>12} {'ratio':>6} {'priority':>8}"
+        f" {'outputs':>8} {'XLA':>8} ms")
   means = {}
   for name in names:
     before = os.path.join(upstream, name + ".before_fusion.hlo")
@@ -154,7 +158,8 @@ def main():
           continue
         out = os.path.join(folder, f"{name}.{kind}.hlo")
         row(name, kind, xla,
-            ours(hlo_opt, kernel_count, path, passes, out, timeout), means)
+            ours(hlo_opt, kernel_count, path, passes, out, timeout),
+            xla_ms.get(name, ""), means)
       except RuntimeError as error:
         print(f"{name:38} {kind:6} {error}", flush=True)
   for kind, ratios in means.items():

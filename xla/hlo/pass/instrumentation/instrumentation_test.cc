@@ -99,6 +99,28 @@ TEST(PassRecorderTest, CountsWhatEachPassDid) {
   EXPECT_THAT(*json, HasSubstr("\"pipeline\": \"p\""));
 }
 
+TEST(PassRecorderTest, ProcessorTimeStandsBesideWallTime) {
+  HloPassPipeline pipeline("p");
+  PassRecorder::Options options;
+  options.seconds = true;
+  auto recorder = std::make_shared<PassRecorder>(options);
+  pipeline.AddInstrumentation(recorder);
+  pipeline.AddPass<LambdaPass>("drop-negate", DropNegate);
+  auto module = Module();
+  recorder->Start(*module, pipeline.name());
+  ASSERT_TRUE(pipeline.Run(module.get()).ok());
+  recorder->Finish(*module);
+
+  const PipelineReport& report = recorder->report();
+  ASSERT_EQ(report.passes_size(), 1);
+  EXPECT_TRUE(report.passes(0).has_cpu_seconds());
+  EXPECT_GE(report.passes(0).cpu_seconds(), 0);
+  EXPECT_LE(report.passes(0).cpu_seconds(), report.cpu_seconds());
+  std::string text = PipelineReportToText(report);
+  EXPECT_THAT(text, HasSubstr("ms  cpu ms\n"));
+  EXPECT_THAT(text, HasSubstr(" ms of processor time\n"));
+}
+
 TEST(PrintIrTest, PrintsAroundMatchingPasses) {
   std::string out;
   PrintIr::Options options;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,19 @@ std::string SignedDifference(int64_t before, int64_t after) {
   return before == after ? "" : absl::StrFormat("%+d", after - before);
 }
 
+// Seconds since `start`, of a report or of a pass.
+template <typename Entry, typename Moment>
+void SetSeconds(const Moment& start, Entry* entry) {
+  const Moment now = Moment::Now();
+  entry->set_seconds(absl::ToDoubleSeconds(now.wall - start.wall));
+  entry->set_cpu_seconds(now.cpu_seconds - start.cpu_seconds);
+}
+
 }  // namespace
+
+PassRecorder::Moment PassRecorder::Moment::Now() {
+  return {absl::Now(), static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
+}
 
 void PassRecorder::Start(const HloModule& module, absl::string_view pipeline) {
   report_.Clear();
@@ -50,13 +63,11 @@ void PassRecorder::Start(const HloModule& module, absl::string_view pipeline) {
   report_.set_pipeline(std::string(pipeline));
   *report_.mutable_before() = SizeOf(module);
   opcodes_before_ = CountOpcodes(module);
-  start_ = absl::Now();
+  start_ = Moment::Now();
 }
 
 void PassRecorder::Finish(const HloModule& module) {
-  if (options_.seconds) {
-    report_.set_seconds(absl::ToDoubleSeconds(absl::Now() - start_));
-  }
+  if (options_.seconds) SetSeconds(start_, &report_);
   *report_.mutable_after() = SizeOf(module);
   absl::btree_map<std::string, int64_t> after = CountOpcodes(module);
   absl::btree_map<std::string, std::pair<int64_t, int64_t>> both;
@@ -73,7 +84,7 @@ void PassRecorder::Finish(const HloModule& module) {
 
 absl::Status PassRecorder::BeforePass(const PassEvent& event,
                                       const HloModule& module) {
-  running_.emplace_back(report_.passes_size(), absl::Now());
+  running_.emplace_back(report_.passes_size(), Moment::Now());
   PipelineReport::Pass* pass = report_.add_passes();
   pass->set_name(std::string(event.pass_name()));
   pass->set_pipeline(std::string(event.pipeline));
@@ -89,9 +100,7 @@ absl::Status PassRecorder::AfterPass(const PassEvent& event,
   auto [place, start] = running_.back();
   running_.pop_back();
   PipelineReport::Pass* pass = report_.mutable_passes(place);
-  if (options_.seconds) {
-    pass->set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
-  }
+  if (options_.seconds) SetSeconds(start, pass);
   pass->set_changed(result.ok() && *result);
   if (pass->changed()) report_.set_changed(true);
   *pass->mutable_after() = SizeOf(module);
@@ -117,7 +126,7 @@ std::string PipelineReportToText(const PipelineReport& report) {
   const bool seconds = report.has_seconds();
   absl::StrAppendFormat(&out, "%-*s  %-9s  %12s  %12s%s\n", width, "pass", "",
                         "instructions", "computations",
-                        seconds ? "    ms" : "");
+                        seconds ? "      ms  cpu ms" : "");
   for (const PipelineReport::Pass& pass : report.passes()) {
     std::string line =
         absl::StrFormat("%-*s  %-9s  %12s  %12s", width,
@@ -128,7 +137,8 @@ std::string PipelineReportToText(const PipelineReport& report) {
                         SignedDifference(pass.before().computations(),
                                          pass.after().computations()));
     if (pass.has_seconds()) {
-      absl::StrAppendFormat(&line, "  %6.1f", 1e3 * pass.seconds());
+      absl::StrAppendFormat(&line, "  %6.1f  %6.1f", 1e3 * pass.seconds(),
+                            1e3 * pass.cpu_seconds());
     }
     // Metrics are printed by key: a proto map has no order of its own.
     absl::btree_map<std::string, double> metrics(pass.metrics().begin(),
@@ -140,7 +150,8 @@ std::string PipelineReportToText(const PipelineReport& report) {
     absl::StrAppend(&out, line, "\n");
   }
   if (seconds) {
-    absl::StrAppendFormat(&out, "total: %.1f ms\n", 1e3 * report.seconds());
+    absl::StrAppendFormat(&out, "total: %.1f ms, %.1f ms of processor time\n",
+                          1e3 * report.seconds(), 1e3 * report.cpu_seconds());
   }
   std::string changes;
   for (const PipelineReport::OpcodeCount& count : report.opcodes()) {

@@ -26,7 +26,8 @@ namespace xla {
 class PassRecorder : public PassInstrumentation {
  public:
   struct Options {
-    // Wall time of each pass; it makes two reports of the same run differ.
+    // Wall and processor time of each pass; they make two reports of the same
+    // run differ.
     bool seconds = false;
   };
 
@@ -43,11 +44,17 @@ class PassRecorder : public PassInstrumentation {
   const PipelineReport& report() const { return report_; }
 
  private:
+  struct Moment {
+    absl::Time wall;
+    double cpu_seconds = 0;  // since the process began
+    static Moment Now();
+  };
+
   Options options_;
   PipelineReport report_;
-  absl::Time start_;
+  Moment start_;
   // Started and not yet ended, outermost first: place in the report, time.
-  std::vector<std::pair<int, absl::Time>> running_;
+  std::vector<std::pair<int, Moment>> running_;
   absl::btree_map<std::string, int64_t> opcodes_before_;
 };
 
