@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_epilogue.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
@@ -137,34 +138,46 @@ HloInstruction* GemmBody::AddSlice(const GemmOperand& operand,
 HloInstruction* GemmBody::AddEpilogue(HloInstruction* dot) {
   if (gemm_.epilogue.empty()) return dot;
   HloInstruction* last = dot;
-  if (!ShapeUtil::Equal(dot->shape(), gemm_.dot->shape())) {
+  if (!gemm_.epilogue_of_matrices &&
+      !ShapeUtil::Equal(dot->shape(), gemm_.dot->shape())) {
     last = builder_.AddInstruction(
         HloInstruction::CreateBitcast(gemm_.dot->shape(), dot));
   }
+  const auto shape_of = [&](const HloInstruction& hlo) {
+    return gemm_.epilogue_of_matrices
+               ? ShapeUtil::ChangeElementType(dot->shape(),
+                                              hlo.shape().element_type())
+               : hlo.shape();
+  };
   const HloInstruction* before = gemm_.dot;
   for (const HloInstruction* hlo : gemm_.epilogue) {
     std::vector<HloInstruction*> operands;
     for (HloInstruction* operand : hlo->operands()) {
-      operands.push_back(operand == before ? last
-                                           : AddEpilogueOperand(operand));
+      operands.push_back(operand == before
+                             ? last
+                             : AddEpilogueOperand(operand, shape_of(*operand)));
     }
     before = hlo;
     last = builder_.AddInstruction(
-        hlo->CloneWithNewOperands(hlo->shape(), operands));
+        hlo->CloneWithNewOperands(shape_of(*hlo), operands));
   }
   return last;
 }
 
-HloInstruction* GemmBody::AddEpilogueOperand(HloInstruction* operand) {
+HloInstruction* GemmBody::AddEpilogueOperand(HloInstruction* operand,
+                                             const Shape& shape) {
   if (operand->opcode() == HloOpcode::kBroadcast) {
-    return builder_.AddInstruction(operand->CloneWithNewOperands(
-        operand->shape(), {AddEpilogueOperand(operand->mutable_operand(0))}));
+    HloInstruction* of = operand->mutable_operand(0);
+    return builder_.AddInstruction(HloInstruction::CreateBroadcast(
+        shape, AddEpilogueOperand(of, of->shape()),
+        *MatrixBroadcastDimensions(*operand, shape.dimensions())));
   }
   if (operand->opcode() == HloOpcode::kConstant &&
-      ShapeUtil::IsEffectiveScalar(operand->shape())) {
+      ShapeUtil::IsEffectiveScalar(operand->shape()) &&
+      ShapeUtil::Equal(operand->shape(), shape)) {
     return builder_.AddInstruction(operand->Clone());
   }
-  return Parameter(operand, operand->shape());
+  return Parameter(operand, shape);
 }
 
 }  // namespace xla::gpu

@@ -24,13 +24,15 @@ struct Gemm {
   std::vector<int64_t> result_dims;
   // The instructions fused after it, in order (gemm_epilogue.h).
   std::vector<HloInstruction*> epilogue;
+  // The epilogue has the dimensions of the result as matrices, not the dot's.
+  bool epilogue_of_matrices = false;
 };
 
 // The size of the dimension of that kind, which the operand must have.
 int64_t SizeOf(const GemmOperand& operand, DotDimensionKind kind);
 
 // The computation of its fusion: slices and conversions of operands, the dot of
-// matrices, and the epilogue in the dot's own shape.
+// matrices, and the epilogue, in the dot's own dimensions or those of matrices.
 class GemmBody {
  public:
   // It must outlive the body.
@@ -55,7 +57,9 @@ class GemmBody {
   HloInstruction* AddDot();
   // Returns the last instruction of the epilogue.
   HloInstruction* AddEpilogue(HloInstruction* dot);
-  HloInstruction* AddEpilogueOperand(HloInstruction* operand);
+  // `shape`: of the same elements, as the epilogue has them.
+  HloInstruction* AddEpilogueOperand(HloInstruction* operand,
+                                     const Shape& shape);
 
   const Gemm& gemm_;
   HloComputation::Builder builder_;

@@ -125,6 +125,30 @@ HloInstruction* OfOtherOrder(HloInstruction& hlo, const HloInstruction* before,
       operands));
 }
 
+// Its reader may need few of the elements that there are.
+bool ReadsInPart(const HloInstruction* reader) {
+  return reader->opcode() == HloOpcode::kSlice ||
+         reader->opcode() == HloOpcode::kDynamicSlice ||
+         reader->opcode() == HloOpcode::kGather;
+}
+
+bool FitsMatrices(const HloInstruction& operand, const HloInstruction& value,
+                  absl::Span<const int64_t> dims) {
+  if (&operand == &value) return true;
+  if (operand.opcode() == HloOpcode::kBroadcast) {
+    return MatrixBroadcastDimensions(operand, dims).has_value();
+  }
+  return operand.shape().layout().minor_to_major() ==
+         value.shape().layout().minor_to_major();
+}
+
+void DropWider(const HloInstruction& product,
+               std::vector<HloInstruction*>* epilogue) {
+  while (!epilogue->empty() && IsWider(*epilogue->back(), product)) {
+    epilogue->pop_back();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<HloInstruction*> TakeInTranspose(HloInstruction* dot) {
@@ -158,8 +182,43 @@ std::vector<HloInstruction*> FindEpilogue(const HloInstruction& product) {
     epilogue.push_back(last->users()[0]);
     last = epilogue.back();
   }
-  while (!epilogue.empty() && IsWider(*epilogue.back(), product)) {
-    epilogue.pop_back();
+  DropWider(product, &epilogue);
+  return epilogue;
+}
+
+std::optional<std::vector<int64_t>> MatrixBroadcastDimensions(
+    const HloInstruction& broadcast, absl::Span<const int64_t> dims) {
+  const absl::Span<const int64_t> before = broadcast.shape().dimensions();
+  const absl::Span<const int64_t> from = broadcast.dimensions();
+  if (from.empty() || before == dims) {
+    return std::vector<int64_t>(from.begin(), from.end());
+  }
+  const int64_t columns = static_cast<int64_t>(before.size()) - 1;
+  if (from.size() != 1 || from[0] != columns || before.back() != dims.back()) {
+    return std::nullopt;
+  }
+  return std::vector<int64_t>{static_cast<int64_t>(dims.size()) - 1};
+}
+
+std::vector<HloInstruction*> FindMatrixEpilogue(
+    const HloInstruction& dot, absl::Span<const int64_t> dims) {
+  std::vector<HloInstruction*> epilogue = FindEpilogue(dot);
+  const HloInstruction* value = &dot;
+  size_t fitting = 0;
+  for (const HloInstruction* hlo : epilogue) {
+    if (!absl::c_all_of(hlo->operands(), [&](const HloInstruction* operand) {
+          return FitsMatrices(*operand, *value, dims);
+        })) {
+      break;
+    }
+    ++fitting;
+    value = hlo;
+  }
+  epilogue.resize(fitting);
+  DropWider(dot, &epilogue);
+  if (!epilogue.empty() && !epilogue.back()->IsRoot() &&
+      absl::c_all_of(epilogue.back()->users(), ReadsInPart)) {
+    return {};
   }
   return epilogue;
 }

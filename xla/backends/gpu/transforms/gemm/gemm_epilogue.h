@@ -1,9 +1,12 @@
 #ifndef XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_EPILOGUE_H_
 #define XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_EPILOGUE_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla::gpu {
@@ -17,6 +20,18 @@ namespace xla::gpu {
 // anyway, or broadcast from there, or are such constants. The last one is no
 // wider than the product: a conversion to a wider type is left to its readers.
 std::vector<HloInstruction*> FindEpilogue(const HloInstruction& product);
+
+// Those of them that can be computed on the dot's result as matrices of `dims`,
+// row-major in memory as it is: other operands are arrays that lie alike,
+// scalars broadcast or rows of columns; anything broadcast if the dimensions
+// are the same. None where the last one is only read in part.
+std::vector<HloInstruction*> FindMatrixEpilogue(const HloInstruction& dot,
+                                                absl::Span<const int64_t> dims);
+
+// The dimensions of the matrices of `dims` that those of a broadcast to the
+// dot's become; nothing if it does not fit.
+std::optional<std::vector<int64_t>> MatrixBroadcastDimensions(
+    const HloInstruction& broadcast, absl::Span<const int64_t> dims);
 
 // If the only reader of a dot is a transpose that exchanges rows and columns of
 // its result, replaces it with the dot of exchanged operands; also across

@@ -174,7 +174,12 @@ absl::StatusOr<bool> GemmFusion::RunImpl(
                           [](auto& o) { return o.IsComputed(); })) {
         continue;
       }
-      if (!options_.upstream && !SavesTime(*gemm, device, &model)) continue;
+      if (!options_.upstream) {
+        if (!SavesTime(*gemm, device, &model)) continue;
+        gemm->epilogue_of_matrices = true;
+        gemm->epilogue = FindMatrixEpilogue(*gemm->dot, gemm->result_dims);
+        for (HloInstruction* hlo : gemm->epilogue) model.Invalidate(*hlo);
+      }
       model.Invalidate(*instruction);
       TF_RETURN_IF_ERROR(MakeFusion(*gemm, options_.upstream));
       changed = true;

@@ -43,6 +43,12 @@ struct GemmFusionOptions {
 // but a library's dot is assumed to be 25 % faster than a compiler's. So large
 // dots, which take longer to compute than to read, stay as they are.
 //
+// Elementwise instructions after such a dot that are its only readers, one
+// after the other, go along where the result is no wider, so that a sum with a
+// residual that several kernels read is written once and what it adds is free:
+//
+//   after:  r = f32[32,64] fusion(x, w, i, p), calls={s, d, add(d, p)}
+//
 // upstream: what OpenXLA's pass makes of dots that it does not hand to a
 // library. The fusion has kind "__triton_gemm", which no other kernel fuses
 // with, and ends with the elementwise instructions after the dot that nothing
