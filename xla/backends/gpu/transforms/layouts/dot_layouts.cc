@@ -139,6 +139,61 @@ std::optional<Copies> FindCopies(const HloInstruction& dot) {
   return best;
 }
 
+bool MayBeCopiedFor(const HloInstruction& dot) {
+  return dot.opcode() == HloOpcode::kDot && dot.operand_count() == 2 &&
+         MayCopy(*dot.operand(0)) && MayCopy(*dot.operand(1));
+}
+
+// What a copy in another layout was made of, or the value itself.
+HloInstruction* Copied(HloInstruction* value) {
+  return value->opcode() == HloOpcode::kCopy &&
+                 ShapeUtil::Compatible(value->shape(),
+                                       value->operand(0)->shape())
+             ? value->mutable_operand(0)
+             : value;
+}
+
+// Lets the dots that read `value` read `copy` where that costs none of them its
+// library call.
+absl::Status ShareCopy(HloInstruction* value, HloInstruction* copy) {
+  const std::vector<HloInstruction*> users(value->users().begin(),
+                                           value->users().end());
+  for (HloInstruction* dot : users) {
+    if (dot == copy || !MayBeCopiedFor(*dot)) continue;
+    for (int64_t operand : {0, 1}) {
+      if (dot->operand(operand) != value) continue;
+      Shape shapes[2] = {dot->operand(0)->shape(), dot->operand(1)->shape()};
+      shapes[operand] = copy->shape();
+      if (MakeLibraryDot(*dot, shapes[0], shapes[1]).has_value() ||
+          !MakeLibraryDot(*dot).has_value()) {
+        RETURN_IF_ERROR(dot->ReplaceOperandWith(operand, copy));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether it has made a library call of a dot.
+absl::StatusOr<bool> CopyOperands(HloComputation* computation) {
+  bool changed = false;
+  for (HloInstruction* dot : computation->MakeInstructionPostOrder()) {
+    if (!MayBeCopiedFor(*dot) || MakeLibraryDot(*dot).has_value()) continue;
+    const std::optional<Copies> copies = FindCopies(*dot);
+    if (!copies.has_value()) continue;
+    for (int64_t operand : {0, 1}) {
+      if (!copies->shapes[operand].has_value()) continue;
+      HloInstruction* value = Copied(dot->mutable_operand(operand));
+      HloInstruction* copy =
+          computation->AddInstruction(HloInstruction::CreateUnary(
+              *copies->shapes[operand], HloOpcode::kCopy, value));
+      RETURN_IF_ERROR(dot->ReplaceOperandWith(operand, copy));
+      RETURN_IF_ERROR(ShareCopy(value, copy));
+    }
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> DotLayouts::RunImpl(
@@ -147,22 +202,9 @@ absl::StatusOr<bool> DotLayouts::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    for (HloInstruction* dot : computation->MakeInstructionPostOrder()) {
-      if (dot->opcode() != HloOpcode::kDot || dot->operand_count() != 2 ||
-          !MayCopy(*dot->operand(0)) || !MayCopy(*dot->operand(1)) ||
-          MakeLibraryDot(*dot).has_value()) {
-        continue;
-      }
-      const std::optional<Copies> copies = FindCopies(*dot);
-      if (!copies.has_value()) continue;
-      for (int64_t operand : {0, 1}) {
-        if (!copies->shapes[operand].has_value()) continue;
-        HloInstruction* copy =
-            computation->AddInstruction(HloInstruction::CreateUnary(
-                *copies->shapes[operand], HloOpcode::kCopy,
-                dot->mutable_operand(operand)));
-        RETURN_IF_ERROR(dot->ReplaceOperandWith(operand, copy));
-      }
+    for (int round = 0; round < kMaxDotRounds; ++round) {
+      ASSIGN_OR_RETURN(const bool copied, CopyOperands(computation));
+      if (!copied) break;
       changed = true;
     }
   }

@@ -21,10 +21,18 @@ namespace xla::gpu {
 // A kernel of our own, which takes any layout, reaches a third of the library's
 // speed at best (f32), and a thirtieth where the library has matrix units for
 // it (bf16). So a copy has to pay: there are 16 multiplications or more for
-// each byte that it moves. Results keep their layouts. O(instructions).
+// each byte that it moves. Results keep their layouts.
+//
+// Other dots that read the same value read the copy, too, where a library takes
+// them so as well or does not take them as they are: if they are all of its
+// readers, the kernel that makes the value writes it as copied, once. That may
+// leave the other operand alone to be copied, so there are up to kMaxDotRounds
+// rounds. O(instructions + dots * readers of their operands).
 class DotLayouts : public HloModulePass {
  public:
   absl::string_view name() const override { return "dot-layouts"; }
+
+  static constexpr int kMaxDotRounds = 3;
 
  protected:
   absl::StatusOr<bool> RunImpl(
