@@ -217,20 +217,4 @@ RowKernel WithoutReaders(const RowKernel& kernel) {
   return HasReductionThatGoesBack(result) ? result : RowKernel();
 }
 
-int ReductionsInARow(const RowKernel& kernel) {
-  absl::flat_hash_map<const HloInstruction*, int> count;
-  int most = 0;
-  for (const HloInstruction* instruction : kernel) {
-    int of_operands = 0;
-    for (const HloInstruction* operand : instruction->operands()) {
-      auto it = count.find(operand);
-      if (it != count.end()) of_operands = std::max(of_operands, it->second);
-    }
-    const int own = of_operands + IsOfRows(*instruction);
-    count[instruction] = own;
-    most = std::max(most, own);
-  }
-  return most;
-}
-
 }  // namespace xla::gpu

@@ -28,9 +28,6 @@ RowKernel WithoutProducers(const RowKernel& kernel);
 // result.
 RowKernel WithoutReaders(const RowKernel& kernel);
 
-// The number of reductions in the longest chain of them.
-int ReductionsInARow(const RowKernel& kernel);
-
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_ROW_KERNELS_H_

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/hlo_traversal.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -56,8 +58,7 @@ class Rewriter {
   // A fusion that computes the kernel's result, which nothing reads yet.
   HloInstruction* MakeFusion(const RowKernel& kernel);
   // The time of a kernel for each reduction and one for the rest, at best.
-  absl::Duration TimeApart(const RowKernel& kernel,
-                           const HloInstruction& fusion) const;
+  absl::Duration TimeApart(const HloInstruction& fusion) const;
   absl::StatusOr<bool> TryFuse(const RowKernel& kernel);
 
   HloComputation* computation_;
@@ -111,20 +112,49 @@ HloInstruction* Rewriter::MakeFusion(const RowKernel& kernel) {
   return fusion;
 }
 
-// An optimistic bound for the alternative: every reduction in a chain reads the
-// largest operand once more, everything else is read and written once, all at
-// full bandwidth.
-absl::Duration Rewriter::TimeApart(const RowKernel& kernel,
-                                   const HloInstruction& fusion) const {
-  double read = 0;
-  double largest = 0;
-  for (const HloInstruction* operand : fusion.operands()) {
-    read += Bytes(*operand);
-    largest = std::max(largest, Bytes(*operand));
+// An optimistic bound for the alternative: reductions that wait for as many
+// others run as one kernel, which reads the operands that they are computed
+// from, and so does the one of the result; all at full bandwidth, results of
+// reductions at no cost.
+absl::Duration Rewriter::TimeApart(const HloInstruction& fusion) const {
+  const HloComputation& body = *fusion.fused_instructions_computation();
+  // By instruction: the reductions in a row that it waits for, itself included,
+  // and the operands that it is computed from since the last of them.
+  struct Known {
+    int reductions = 0;
+    absl::btree_set<int64_t> operands;
+  };
+  absl::flat_hash_map<const HloInstruction*, Known> known;
+  std::vector<absl::btree_set<int64_t>> read;  // by the kernel's place
+  const auto add = [&](size_t place, const absl::btree_set<int64_t>& operands) {
+    if (read.size() <= place) read.resize(place + 1);
+    read[place].insert(operands.begin(), operands.end());
+  };
+  for (const HloInstruction* instruction : body.MakeInstructionPostOrder()) {
+    Known own;
+    if (instruction->opcode() == HloOpcode::kParameter) {
+      own.operands.insert(instruction->parameter_number());
+    }
+    for (const HloInstruction* operand : instruction->operands()) {
+      const Known& of = known.at(operand);
+      own.reductions = std::max(own.reductions, of.reductions);
+      own.operands.insert(of.operands.begin(), of.operands.end());
+    }
+    if (instruction->opcode() == HloOpcode::kReduce) {
+      add(own.reductions, own.operands);
+      ++own.reductions;
+      own.operands.clear();
+    }
+    known[instruction] = std::move(own);
   }
-  const int reductions = ReductionsInARow(kernel);
-  const double bytes = read + reductions * largest + Bytes(fusion);
-  return (reductions + 1) * GpuPerformanceModel::LaunchOverhead() +
+  const Known& result = known.at(body.root_instruction());
+  add(result.reductions, result.operands);
+  double bytes = Bytes(fusion);
+  for (const absl::btree_set<int64_t>& operands : read) {
+    for (int64_t operand : operands) bytes += Bytes(*fusion.operand(operand));
+  }
+  return static_cast<double>(read.size()) *
+             GpuPerformanceModel::LaunchOverhead() +
          absl::Seconds(bytes / static_cast<double>(device_.memory_bandwidth()));
 }
 
@@ -137,7 +167,7 @@ absl::StatusOr<bool> Rewriter::TryFuse(const RowKernel& kernel) {
     tiled = model_.TryFindBestTilingForFusion(
         *HloFusionAdaptor::ForInstruction(fusion));
   }
-  if (!tiled.ok() || tiled->runtime_data.time > TimeApart(kernel, *fusion)) {
+  if (!tiled.ok() || tiled->runtime_data.time > TimeApart(*fusion)) {
     TF_RETURN_IF_ERROR(computation_->RemoveInstruction(fusion));
     TF_RETURN_IF_ERROR(computation_->parent()->RemoveEmbeddedComputation(body));
     return false;

@@ -42,8 +42,9 @@ struct SoftmaxRewriterTritonOptions {
 //
 // Leaves alone: instructions without such a form, reductions of several
 // dimensions or not of the minor one, rows of less than 16 elements, a single
-// row, kernels that would be slower than a separate kernel per reduction,
-// control dependencies, side effects. Reductions are in the form that
+// row, kernels that would be slower than a separate kernel per reduction (such
+// as where what is combined with a sum is not what was summed), control
+// dependencies, side effects. Reductions are in the form that
 // reduction_dimension_grouper.h leaves, and not yet split. O(instructions) and
 // the search for tilings.
 class SoftmaxRewriterTriton : public HloModulePass {
