@@ -144,9 +144,12 @@ bool MayBeCopiedFor(const HloInstruction& dot) {
          MayCopy(*dot.operand(0)) && MayCopy(*dot.operand(1));
 }
 
-// What a copy in another layout was made of, or the value itself.
+// What a copy in another layout was made of, or the value itself. Other copies
+// may keep what is read from being written over.
 HloInstruction* Copied(HloInstruction* value) {
   return value->opcode() == HloOpcode::kCopy &&
+                 !ShapeUtil::Equal(value->shape(),
+                                   value->operand(0)->shape()) &&
                  ShapeUtil::Compatible(value->shape(),
                                        value->operand(0)->shape())
              ? value->mutable_operand(0)
