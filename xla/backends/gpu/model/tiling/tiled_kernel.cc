@@ -57,6 +57,18 @@ bool IsTiledOpcode(const HloInstruction& hlo) {
       return true;
     case HloOpcode::kConstant:
       return ShapeUtil::IsEffectiveScalar(hlo.shape());
+    case HloOpcode::kPower:
+      return ShapeUtil::ElementIsFloating(hlo.shape());
+    // Elementwise, but XLA has no code of tiles for them.
+    case HloOpcode::kClz:
+    case HloOpcode::kIsFinite:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kSign:
     case HloOpcode::kMap:
     case HloOpcode::kRng:
     case HloOpcode::kStochasticConvert:

@@ -56,6 +56,7 @@ class TileableKernel {
  public:
   // Unimplemented, with the opcode or type, for what is not tiled: gathers,
   // concatenations, padding, updates, variadic reductions, complex numbers,
+  // signs, shifts and the like that XLA's backend does not tile,
   // integers of less than 8 bits, and arrays without elements. The instructions
   // must outlive this.
   static absl::StatusOr<TileableKernel> Create(const HloFusionAdaptor& fusion);

@@ -254,6 +254,12 @@ TEST_F(TiledPerformanceModelTest, Refusals) {
   Parse("f32[8] f32[8]",
         "  ROOT s = f32[16] concatenate(p0, p1), dimensions={0}", "f32[16]");
   EXPECT_EQ(Refusal().message(), "concatenate s is not tiled");
+  Parse("s32[8]", "  ROOT s = s32[8] sign(p0)", "s32[8]");
+  EXPECT_EQ(Refusal().message(), "sign s is not tiled");
+  Parse("s32[8] s32[8]", "  ROOT s = s32[8] shift-left(p0, p1)", "s32[8]");
+  EXPECT_EQ(Refusal().message(), "shift-left s is not tiled");
+  Parse("s32[8] s32[8]", "  ROOT s = s32[8] power(p0, p1)", "s32[8]");
+  EXPECT_EQ(Refusal().message(), "power s is not tiled");
   Parse("f32[0,8]", "  ROOT s = f32[0,8] negate(p0)", "f32[0,8]");
   EXPECT_EQ(Refusal().message(), "s: not tiled: f32[0,8]");
   Parse("f32[2,262144]", R"(  z = f32[] constant(0)
