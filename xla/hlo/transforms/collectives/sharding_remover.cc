@@ -22,10 +22,14 @@ constexpr absl::string_view kIdentities[] = {
     "xla.sdy.PropagationBarrier",
 };
 
+bool KeepsShape(const HloInstruction& call) {
+  return call.operand_count() == 1 &&
+         ShapeUtil::Compatible(call.shape(), call.operand(0)->shape());
+}
+
 // Readers of the call read its operand.
 absl::Status Forward(HloInstruction* call) {
-  if (call->operand_count() != 1 ||
-      !ShapeUtil::Compatible(call->shape(), call->operand(0)->shape())) {
+  if (!KeepsShape(*call)) {
     return absl::InvalidArgumentError(
         absl::StrCat(call->name(), ": ", call->custom_call_target(), " makes ",
                      ShapeUtil::HumanString(call->shape()), " of ",
@@ -35,6 +39,11 @@ absl::Status Forward(HloInstruction* call) {
                      "; a module of one partition has no shards"));
   }
   HloInstruction* operand = call->mutable_operand(0);
+  if (call->shape().IsArray() &&
+      !ShapeUtil::Equal(call->shape(), operand->shape())) {
+    operand = call->AddInstruction(
+        HloInstruction::CreateUnary(call->shape(), HloOpcode::kCopy, operand));
+  }
   for (HloInstruction* before : call->control_predecessors()) {
     for (HloInstruction* after : call->control_successors()) {
       TF_RETURN_IF_ERROR(before->AddControlDependencyTo(after));
@@ -56,6 +65,7 @@ absl::StatusOr<bool> ShardingRemover::RunImpl(
       if (inst->opcode() != HloOpcode::kCustomCall) continue;
       const absl::string_view target = inst->custom_call_target();
       if (absl::c_linear_search(kIdentities, target)) {
+        if (options_.keep_shards && !KeepsShape(*inst)) continue;
         TF_RETURN_IF_ERROR(Forward(inst));
         changed = true;
       } else if (target == "xla.sdy.ShardingGroup" && inst->user_count() == 0 &&

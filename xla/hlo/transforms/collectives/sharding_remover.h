@@ -9,6 +9,16 @@
 
 namespace xla {
 
+struct ShardingRemoverOptions {
+  bool keep_shards = false;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("keep-shards", keep_shards,
+          "leave calls alone that make shards of arrays, or arrays of shards");
+  }
+};
+
 // Removes the custom calls that express sharding from a module of one
 // partition.
 //
@@ -21,16 +31,24 @@ namespace xla {
 // xla.sdy.ShardingGroup, which has no result, is removed. On one device these
 // mean nothing. Shardings of other instructions stay. O(instructions).
 //
+// A call whose result lies otherwise in memory than its operand becomes a copy.
+//
 // InvalidArgument if a call's result differs in shape from its operand, as in
-// modules for several partitions.
+// modules for several partitions; with keep-shards it stays instead.
 class ShardingRemover : public HloModulePass {
  public:
+  explicit ShardingRemover(ShardingRemoverOptions options = {})
+      : options_(options) {}
+
   absl::string_view name() const override { return "sharding-remover"; }
 
  protected:
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  ShardingRemoverOptions options_;
 };
 
 }  // namespace xla
