@@ -39,7 +39,7 @@ ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
 ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
           "Maximum memory for the values of all devices, in MiB.");
 ABSL_FLAG(std::string, memory_limit, "",
-          "The same as a size (16GiB) or a device (h100).");
+          "The same, as a size (16GiB) or a device (h100).");
 ABSL_FLAG(bool, progress, isatty(STDERR_FILENO) != 0,
           "Report the estimated time and the progress of long runs on standard "
           "error; on by default if that is a terminal.");
