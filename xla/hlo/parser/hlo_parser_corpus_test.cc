@@ -2,11 +2,7 @@
 // HLO_CORPUS names a folder of *.hlo files, searched with its subfolders;
 // without it, the modules in testdata/ are read.
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -21,24 +17,10 @@
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 
 namespace xla {
 namespace {
-
-std::vector<std::string> ModuleFiles() {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr || *corpus == 0) {
-    std::cerr << "HLO_CORPUS is not set; reading xla/hlo/parser/testdata\n";
-    corpus = "xla/hlo/parser/testdata";
-  }
-  std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(corpus)) {
-    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::string Read(const std::string& path) {
   std::ifstream in(path);
@@ -79,7 +61,7 @@ void ExpectFixedPoint(const HloModule& module, const HloPrintOptions& options) {
 }
 
 TEST(HloParserCorpusTest, PrintedModulesAreAFixedPoint) {
-  std::vector<std::string> files = ModuleFiles();
+  std::vector<std::string> files = CorpusFiles("xla/hlo/parser/testdata");
   ASSERT_FALSE(files.empty());
   for (const std::string& file : files) {
     SCOPED_TRACE(file);

@@ -2,13 +2,11 @@
 // unset, on the bundled examples: round trips through text and proto, and the
 // cleanup pipeline with the verifier after each pass.
 
-#include <algorithm>
-#include <cstdlib>
+#include "xla/hlo/testlib/corpus.h"
+
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -21,24 +19,6 @@
 
 namespace xla {
 namespace {
-
-std::vector<std::string> Files() {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  std::string folder = corpus != nullptr && *corpus ? corpus : "examples";
-  if (folder == "examples") {
-    std::cout << "HLO_CORPUS is unset; using the bundled examples\n";
-  }
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".hlo") {
-      files.push_back(entry.path().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::string Name(const ::testing::TestParamInfo<std::string>& info) {
   std::filesystem::path path(info.param);
@@ -113,9 +93,12 @@ TEST_P(CorpusTest, CleanupIsVerifiedAfterEachPass) {
   EXPECT_TRUE((*again)->ToString() == text);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CorpusTest, ::testing::ValuesIn(Files()), Name);
+INSTANTIATE_TEST_SUITE_P(All, CorpusTest,
+                         ::testing::ValuesIn(CorpusFiles("examples")), Name);
 
-TEST(CorpusFilesTest, ThereAreSome) { EXPECT_FALSE(Files().empty()); }
+TEST(CorpusFilesTest, ThereAreSome) {
+  EXPECT_FALSE(CorpusFiles("examples").empty());
+}
 
 }  // namespace
 }  // namespace xla

@@ -3,10 +3,7 @@
 // modules in the parser's testdata are read.
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -23,6 +20,7 @@
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 #include "xla/hlo/utils/hlo_proto_util.h"
 #include "xla/service/hlo.pb.h"
 
@@ -30,18 +28,7 @@ namespace xla {
 namespace {
 
 std::vector<std::string> ModuleFiles() {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr || *corpus == 0) {
-    std::cerr << "HLO_CORPUS is not set; reading xla/hlo/parser/testdata\n";
-    corpus = "xla/hlo/parser/testdata";
-  }
-  std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(corpus)) {
-    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+  return CorpusFiles("xla/hlo/parser/testdata");
 }
 
 std::string Read(const std::string& path) {

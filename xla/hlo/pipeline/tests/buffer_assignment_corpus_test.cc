@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +32,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
+#include "xla/hlo/testlib/corpus.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/shape_util.h"
 
@@ -41,21 +40,11 @@ namespace xla {
 namespace {
 
 std::vector<std::string> Files() {
-  std::string folder = "examples";
 #ifdef ON_CORPUS
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus != nullptr && *corpus) folder = corpus;
+  return CorpusFiles("examples");
+#else
+  return HloFilesBelow("examples");
 #endif
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".hlo") {
-      files.push_back(entry.path().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 absl::Status RunPasses(absl::string_view passes, HloModule* module) {
