@@ -24,8 +24,8 @@
 
 namespace xla::gpu::cuda {
 
-// Whether an expression in there holds a barrier, which all threads must come
-// to.
+// Whether an expression of `body`, at any depth, has a barrier of its own,
+// which all threads must reach.
 bool HasSync(const std::vector<kir::Statement>& body);
 
 class IndexWriter {
@@ -38,7 +38,7 @@ class IndexWriter {
   absl::string_view type() const { return narrow_ ? "int" : "Index"; }
   bool IsNarrow() const { return narrow_; }
 
-  // What is asked between the two is inside the loop.
+  // Expressions written between Open and Close stand inside the loop.
   void Open(const kir::Loop& loop) { opened_.push_back(Enter(loop)); }
   void Close(const kir::Loop& loop) {
     Leave(loop, opened_.back());
@@ -60,7 +60,7 @@ class IndexWriter {
   // which Leave() puts back.
   std::optional<Interval> Enter(const kir::Loop& loop);
   void Leave(const kir::Loop& loop, const std::optional<Interval>& hidden);
-  // Of the index of a thread or block before it is tested whether it takes
+  // The range of a thread's or block's index before a test whether it takes
   // part.
   std::optional<Interval> Launched(const kir::Loop& loop) const;
 

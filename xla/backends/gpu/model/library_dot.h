@@ -15,8 +15,8 @@
 //   -> 8 batches of 512 rows, 64 columns, depth 96
 //      x: batch 96, row 768, depth 1;  …
 //
-// Several dimensions of one role are one number where they lie in memory as one
-// dimension would, in both places that have them.
+// Several dimensions of one role count as one if they lie in memory as a single
+// dimension would, in both arrays that have them.
 
 namespace xla::gpu {
 
@@ -41,7 +41,7 @@ struct LibraryDot {
 // do not make one.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot);
 
-// The same with operands that lie otherwise.
+// The same with operands of these shapes and layouts.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
                                          const Shape& lhs, const Shape& rhs);
 

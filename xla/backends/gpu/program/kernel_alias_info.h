@@ -15,15 +15,15 @@
 namespace xla::gpu {
 
 // What results of a module's kernels may be written over: what the default
-// rules say, where the kernels that are there can do it (overwriting.h). A rule
-// of thumb about opcodes is not enough: a kernel may compute one result after
-// the other.
+// rules allow, if the module's kernels can do it (overwriting.h). A rule of
+// thumb about opcodes is not enough: a kernel may compute one result after the
+// other.
 class KernelAliasInfo : public AliasInfo {
  public:
   // The lowering must outlive it.
   explicit KernelAliasInfo(const ModuleLowering& lowering);
 
-  // Null for what is no kernel, or not lowered.
+  // Null if it is not a kernel, or not lowered.
   const LoweredKernel* Find(const HloInstruction* hlo) const;
 
   // Whether that result may lie where that operand does: of a dot that the

@@ -28,9 +28,9 @@ bool IsPlacedByBackend(const HloModule& module);
 // of a loop's state that its body changes (around the loop, and inside once the
 // next state is computed), and arguments whose memory results take
 // (input_output_alias). Values that the module itself reads afterwards are not:
-// they are stored elsewhere. `points`: of an instruction, its values by index
-// of its shape, in pre-order; -1: none. O(indices of all shapes), and values
-// that share their memory with an overwritten one.
+// they are stored elsewhere. `points`: the values of an instruction, by shape
+// index in pre-order; -1: none. O(indices of all shapes), and values that share
+// their memory with an overwritten one.
 using ValuesOf =
     absl::FunctionRef<const std::vector<ValueId>&(const HloInstruction*)>;
 void MarkOverwrittenValues(ValuesOf points, const HloInstruction& root,
