@@ -35,8 +35,10 @@ namespace xla {
 // elements of its only reduced dimension (size 2n - 1, padded by n - 1) counts
 // as OpenXLA counts it, results / n + n - 1, unless each window shall count.
 // Bytes: all operands and results, but slices and gathers read what they
-// return, updates touch what they update, tuples write their table of pointers,
-// and bitcasts, elements of tuples, parameters and constants move nothing. A
+// return, updates touch what they update (and of start indices the first alone
+// is in the total), tuples write their table of pointers, factorizations read
+// and write triangles, and bitcasts, transposes that are bitcasts, elements of
+// tuples, parameters and constants move nothing. A
 // fusion moves the bytes read of its parameters and its outputs. Called
 // computations count where they are called: call once, while once or (option)
 // trip count times, conditional the maximum of its branches, property by
@@ -134,6 +136,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   XLA_COST_HANDLER(HandleConstant);
   XLA_COST_HANDLER(HandleParameter);
   XLA_COST_HANDLER(HandleBroadcast);
+  XLA_COST_HANDLER(HandleTranspose);
   XLA_COST_HANDLER(HandleTuple);
   XLA_COST_HANDLER(HandleGetTupleElement);
   XLA_COST_HANDLER(HandleBitcast);
@@ -150,9 +153,6 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   XLA_COST_HANDLER(HandleSendDone);
   XLA_COST_HANDLER(HandleRecvDone);
   XLA_COST_HANDLER(HandleGetDimensionSize);
-  XLA_COST_HANDLER(HandleSetDimensionSize);
-  XLA_COST_HANDLER(HandlePartitionId);
-  XLA_COST_HANDLER(HandleReplicaId);
   XLA_COST_HANDLER(HandleSlice);
   XLA_COST_HANDLER(HandleDynamicSlice);
   XLA_COST_HANDLER(HandleDynamicUpdateSlice);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
@@ -59,10 +60,24 @@ int64_t ValidPositions(int64_t input, int64_t output,
   return valid;
 }
 
+// Of the scalars that say where a dynamic slice starts, the first alone is in
+// the total, as in OpenXLA.
+void CountOneStartIndex(const HloInstruction& hlo, int64_t first,
+                        HloCostProperties& properties) {
+  for (int64_t i = first + 1; i < hlo.operand_count(); ++i) {
+    properties.bytes_accessed -= properties.operand_bytes_accessed(i);
+  }
+}
+
 }  // namespace
 
 absl::Status HloCostAnalysis::MoveNothing() {
-  current_properties_ = Properties();
+  // Each operand is used once even so.
+  Properties nothing;
+  for (int64_t i = 0; current_properties_.operand_utilization(i) > 0; ++i) {
+    nothing.set_operand_utilization(i, 1);
+  }
+  current_properties_ = std::move(nothing);
   return absl::OkStatus();
 }
 
@@ -129,6 +144,9 @@ absl::Status HloCostAnalysis::HandleBroadcast(const HloInstruction* hlo) {
   current_properties_.set_operand_utilization(0, reads);
   return absl::OkStatus();
 }
+absl::Status HloCostAnalysis::HandleTranspose(const HloInstruction* hlo) {
+  return hlo->IsEffectiveBitcast() ? MoveNothing() : absl::OkStatus();
+}
 absl::Status HloCostAnalysis::HandleTuple(const HloInstruction* hlo) {
   TF_RETURN_IF_ERROR(MoveNothing());
   const double table = GetShapeSize(hlo->shape());
@@ -161,9 +179,6 @@ XLA_MOVES_NOTHING(HandleCopyDone)
 XLA_MOVES_NOTHING(HandleSendDone)
 XLA_MOVES_NOTHING(HandleRecvDone)
 XLA_MOVES_NOTHING(HandleGetDimensionSize)
-XLA_MOVES_NOTHING(HandleSetDimensionSize)
-XLA_MOVES_NOTHING(HandlePartitionId)
-XLA_MOVES_NOTHING(HandleReplicaId)
 #undef XLA_MOVES_NOTHING
 
 // --- Parts of operands
@@ -174,14 +189,23 @@ absl::Status HloCostAnalysis::HandleSlice(const HloInstruction* hlo) {
   return MovePart(hlo, 0, bytes, bytes);
 }
 absl::Status HloCostAnalysis::HandleDynamicSlice(const HloInstruction* hlo) {
-  return HandleSlice(hlo);
+  TF_RETURN_IF_ERROR(HandleSlice(hlo));
+  CountOneStartIndex(*hlo, 1, current_properties_);
+  return absl::OkStatus();
 }
 absl::Status HloCostAnalysis::HandleGather(const HloInstruction* hlo) {
   return HandleSlice(hlo);
 }
 absl::Status HloCostAnalysis::HandleDynamicUpdateSlice(
     const HloInstruction* hlo) {
-  return MovePart(hlo, 0, 0, TotalBytes(hlo->operand(1)->shape()));
+  const double update = TotalBytes(hlo->operand(1)->shape());
+  const double whole = TotalBytes(hlo->operand(0)->shape());
+  TF_RETURN_IF_ERROR(MovePart(hlo, 0, 0, update));
+  // What is left alone is used, though nothing moves.
+  current_properties_.set_operand_utilization(
+      0, whole > 0 ? (whole - update) / whole : 0);
+  CountOneStartIndex(*hlo, 2, current_properties_);
+  return absl::OkStatus();
 }
 
 // --- Starts of asynchronous operations: all is done there
@@ -338,28 +362,38 @@ absl::Status HloCostAnalysis::HandleConvolution(const HloInstruction* hlo) {
 }
 
 absl::Status HloCostAnalysis::HandleFft(const HloInstruction* hlo) {
-  // 5 n log2 n real operations per transform of length n (Cooley and Tukey).
-  double log_length = 0;
-  for (int64_t length : hlo->fft_length()) log_length += Log2(length);
+  // As OpenXLA has it: an element meets floor(log2 n) others along each
+  // dimension of length n, and the product of those counts in all. A complex
+  // multiplication is four real ones.
+  double steps = 1;
+  for (int64_t length : hlo->fft_length()) {
+    steps *= std::floor(std::log2(std::max<double>(length, 1)));
+  }
   current_properties_.flops =
-      5 * log_length *
-      std::max(Elements(hlo->operand(0)->shape()), Elements(hlo->shape()));
+      4 * kFmaFlops * steps * Elements(hlo->operand(0)->shape());
   return absl::OkStatus();
 }
 
 absl::Status HloCostAnalysis::HandleTriangularSolve(const HloInstruction* hlo) {
-  // Each element of the solution takes a dot product with half a row of a.
+  // Each element of the solution takes a dot product with a row of a, of which
+  // only a triangle is read.
   const Shape& a = hlo->operand(0)->shape();
-  current_properties_.flops =
-      Elements(hlo->shape()) * static_cast<double>(a.dimensions().back());
+  current_properties_.flops = kFmaFlops * Elements(hlo->shape()) *
+                              static_cast<double>(a.dimensions().back());
+  TF_RETURN_IF_ERROR(
+      MovePart(hlo, 0, TotalBytes(a) / 2.0, TotalBytes(hlo->shape())));
+  current_properties_.set_operand_utilization(0, 1);
   return absl::OkStatus();
 }
 
 absl::Status HloCostAnalysis::HandleCholesky(const HloInstruction* hlo) {
-  // n^3 / 3 per matrix.
+  // n^3 / 3 per matrix; a triangle is read, and one written.
   const Shape& a = hlo->operand(0)->shape();
   current_properties_.flops =
-      Elements(a) * static_cast<double>(a.dimensions().back()) / 3;
+      std::floor(Elements(a) * static_cast<double>(a.dimensions().back()) / 3);
+  const double triangle = TotalBytes(a) / 2.0;
+  TF_RETURN_IF_ERROR(MovePart(hlo, 0, triangle, triangle));
+  current_properties_.set_operand_utilization(0, 1);
   return absl::OkStatus();
 }
 

@@ -213,6 +213,41 @@ ENTRY e {
   EXPECT_EQ(Bytes("g"), 20 + 20 + 20);
 }
 
+// The figures are those that XLA's own analysis has for these instructions.
+TEST_F(HloCostAnalysisTest, LibraryOperationsAndSizes) {
+  Analyze(R"(
+HloModule m
+ENTRY e {
+  x = c64[8,8] parameter(0)
+  a = f32[4,4] parameter(1)
+  b = f32[4,5] parameter(2)
+  i = s32[] parameter(3)
+  fft = c64[8,8] fft(x), fft_type=FFT, fft_length={8,8}
+  chol = f32[4,4] cholesky(a), lower=true
+  solve = f32[4,5] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+  turn = f32[5,4] transpose(b), dimensions={1,0}
+  same = f32[4,5] transpose(b), dimensions={0,1}
+  part = f32[2,5] dynamic-slice(b, i, i), dynamic_slice_sizes={2,5}
+  whole = f32[4,5] dynamic-update-slice(b, part, i, i)
+  id = u32[] partition-id()
+  sized = f32[4,<=5] set-dimension-size(b, i), dimensions={1}
+  ROOT t = (f32[4,5]) tuple(same)
+})");
+  EXPECT_EQ(Flops("fft"), 8 * 64 * 3 * 3);
+  EXPECT_EQ(Flops("chol"), 21);
+  EXPECT_EQ(Bytes("chol"), 32 + 32);
+  EXPECT_EQ(Flops("solve"), 2 * 20 * 4);
+  EXPECT_EQ(Bytes("solve"), 32 + 80 + 80);
+  EXPECT_EQ(Bytes("turn"), 160);
+  EXPECT_EQ(Bytes("same"), 0);
+  EXPECT_EQ(analysis_->operand_utilization(*Inst("same"), 0), 1);
+  EXPECT_EQ(Bytes("part"), 40 + 40 + 4);
+  EXPECT_EQ(Bytes("whole"), 40 + 40 + 4);
+  EXPECT_FLOAT_EQ(analysis_->operand_utilization(*Inst("whole"), 0), 0.5);
+  EXPECT_EQ(Bytes("id"), 4);
+  EXPECT_EQ(Bytes("sized"), 80 + 4 + 80);
+}
+
 TEST_F(HloCostAnalysisTest, FusionsMoveParametersAndOutputs) {
   Analyze(R"(
 HloModule m
