@@ -212,6 +212,14 @@ std::string CompareWithXla(const MemoryReport& report,
   absl::StrAppend(&out, "  arguments ", bytes_of(Kind::kArgument), ", outputs ",
                   bytes_of(Kind::kOutput), ", temporaries ",
                   bytes_of(Kind::kTemporary), "\n");
+  const double idle = static_cast<double>(assignment.BytesOf(Kind::kArgument) +
+                                          assignment.BytesOf(Kind::kOutput)) -
+                      report.peak_argument_bytes() - report.peak_output_bytes();
+  // Less than this would be no reason for the difference that is shown.
+  if (theirs > ours && idle >= 0.0005 * theirs) {
+    absl::StrAppend(&out, "  arguments and outputs are allocated throughout: ",
+                    HumanBytes(idle), " of them are not live at this peak\n");
+  }
   const std::vector<Placed> placed = PlaceLive(report, assignment);
   const auto sharings = Sharings(placed);
   int rows = 0;

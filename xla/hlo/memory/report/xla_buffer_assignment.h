@@ -53,7 +53,13 @@ std::string XlaBufferAssignmentPath(absl::string_view module_path);
 //     arguments 1.58 MiB, outputs 0.00 MiB, temporaries 0.69 MiB
 //     at this peak %dot.5 (256.0 KiB) shares memory with %fusion there
 //
-// with at most `max_rows` of the last line. O(n log n).
+// with at most `max_rows` of the last line. Where XLA allocated more, and
+// arguments and outputs are a reason, a line says so:
+//
+//     arguments and outputs are allocated throughout: 256.0 KiB of them are not
+//     live at this peak
+//
+// O(n log n).
 std::string CompareWithXla(const MemoryReport& report,
                            const XlaBufferAssignment& assignment, int max_rows);
 

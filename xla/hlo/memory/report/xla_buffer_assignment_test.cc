@@ -98,6 +98,25 @@ TEST(XlaBufferAssignmentTest, NamesWhatSharesMemoryAtThePeak) {
   EXPECT_THAT(CompareWithXla(report, *assignment, 0), HasSubstr("and 1 more"));
 }
 
+TEST(XlaBufferAssignmentTest, SaysWhatIsAllocatedThroughout) {
+  const auto assignment = ParseXlaBufferAssignment(kText, "a.txt");
+  ASSERT_TRUE(assignment.ok());
+  MemoryReport report;
+  report.set_heap_bytes(4112 + 512);
+  report.set_peak_argument_bytes(512);
+  report.set_peak_output_bytes(16);
+  const std::string line = "throughout: 512 B of them are not live";
+  EXPECT_THAT(CompareWithXla(report, *assignment, 10), HasSubstr(line));
+  report.set_peak_argument_bytes(1024);
+  EXPECT_THAT(CompareWithXla(report, *assignment, 10),
+              Not(HasSubstr("throughout")));
+  // No reason for XLA to need less.
+  report.set_peak_argument_bytes(512);
+  report.set_heap_bytes(6160);
+  EXPECT_THAT(CompareWithXla(report, *assignment, 10),
+              Not(HasSubstr("throughout")));
+}
+
 TEST(XlaBufferAssignmentTest, MoreAndEqualBytesAreSaid) {
   const auto assignment = ParseXlaBufferAssignment(kText, "a.txt");
   ASSERT_TRUE(assignment.ok());
