@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -102,9 +103,14 @@ absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
                              MemoryAccounting accounting) {
   const auto [limit, needed] = DistinctBytes(static_cast<double>(limit_bytes),
                                              static_cast<double>(needed_bytes));
-  return absl::ResourceExhaustedError(
-      absl::StrCat(module_name, " does not fit in ", limit, ": it needs ",
-                   needed, " (accounting: ", AbslUnparseFlag(accounting), ")"));
+  // `--limit=80` where 80% or 80GiB was meant.
+  const std::string hint =
+      limit_bytes > 0 && limit_bytes <= 100
+          ? absl::StrCat("; for a share of the peak, write ", limit_bytes, "%")
+          : "";
+  return absl::ResourceExhaustedError(absl::StrCat(
+      module_name, " does not fit in ", limit, ": it needs ", needed,
+      " (accounting: ", AbslUnparseFlag(accounting), ")", hint));
 }
 
 }  // namespace xla

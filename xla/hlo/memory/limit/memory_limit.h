@@ -47,6 +47,9 @@ class MemoryLimit {
 // The error of all tools for a limit that is not met: ResourceExhausted,
 //
 //   step does not fit in 16.0 GiB: it needs 18.2 GiB (accounting: ours)
+//
+// Limits of up to 100 bytes are taken for shares that lack their '%', which the
+// error then suggests.
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
                              int64_t needed_bytes, MemoryAccounting accounting);
 

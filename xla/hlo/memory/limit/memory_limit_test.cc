@@ -13,6 +13,7 @@ namespace xla {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 int64_t BytesOf(absl::string_view text, int64_t peak_bytes) {
   absl::StatusOr<MemoryLimit> limit = MemoryLimit::Parse(text);
@@ -82,6 +83,15 @@ TEST(MemoryLimitTest, AnUnmetLimitSaysWhatIsCounted) {
   EXPECT_THAT(UnmetLimitError("step", 1300000, 1300001, MemoryAccounting::kOurs)
                   .message(),
               HasSubstr("fit in 1300000 B: it needs 1300001 B"));
+  EXPECT_THAT(
+      UnmetLimitError("step", 80, 4096, MemoryAccounting::kOurs).message(),
+      HasSubstr("(accounting: ours); for a share of the peak, write 80%"));
+  EXPECT_THAT(
+      UnmetLimitError("step", 0, 4096, MemoryAccounting::kOurs).message(),
+      Not(HasSubstr("share")));
+  EXPECT_THAT(
+      UnmetLimitError("step", 101, 4096, MemoryAccounting::kOurs).message(),
+      Not(HasSubstr("share")));
 }
 
 // Arguments count in ours only; the result at all times only in upstream's; the
