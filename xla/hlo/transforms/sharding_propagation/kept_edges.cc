@@ -42,13 +42,10 @@ const HloSharding* OfSorted(const HloInstruction& sort, LeafReader reader) {
   if (best == nullptr || !best->IsTiledLeaf()) return best;
   const HloSharding tiled = HloSharding::V3ToV2Sharding(*best);
   const int64_t along = sort.dimensions(0);
-  if (tiled.dimension(along) == 1) return best;
-  const Shape& shape = sort.operand(0)->shape();
-  for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size());
-       ++d) {
-    if (d != along && tiled.dimension(d) == 1 && shape.dimensions(d) > 1) {
-      return best;
-    }
+  if (tiled.dimension(along) == 1 ||
+      hlo_sharding_util::GetFirstTargetDimToMoveShardingTiles(
+          sort.operand(0)->shape(), tiled, along)) {
+    return best;
   }
   return nullptr;
 }

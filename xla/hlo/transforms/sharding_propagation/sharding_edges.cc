@@ -162,7 +162,14 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
         !OperandMayTakePart(inst, from, context)) {
       continue;
     }
-    if (sharding->IsReplicatedLeaf() && SaysNothingWhole(inst, from)) continue;
+    // Whole updates come to a whole result.
+    const bool whole_updates =
+        sharding->IsReplicatedLeaf() && inst.opcode() == HloOpcode::kScatter &&
+        from > static_cast<int>(inst.operand_count() / 2);
+    if (sharding->IsReplicatedLeaf() && !whole_updates &&
+        SaysNothingWhole(inst, from)) {
+      continue;
+    }
     const int results =
         static_cast<int>(rule->tensors.size()) - rule->num_operands;
     // Scalars that every element reads say nothing of the elements' places.
@@ -173,8 +180,8 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
     for (int leaf = 0; leaf < results; ++leaf) {
       std::optional<HloSharding> mapped =
           Along(*rule, from, rule->num_operands + leaf, *sharding);
-      if (!mapped ||
-          (mapped->IsReplicatedLeaf() && SaysNothingWhole(inst, from))) {
+      if (!mapped || (mapped->IsReplicatedLeaf() && !whole_updates &&
+                      SaysNothingWhole(inst, from))) {
         continue;
       }
       found.push_back({leaf, *std::move(mapped)});
@@ -203,9 +210,12 @@ void ByRuleBackward(const HloInstruction& user, int operand,
                               ? 2
                               : -1;
   if (first_start > 0 && operand >= first_start) {
-    // All devices need to know where a slice begins.
+    // All devices need to know where a slice begins. Where one is written,
+    // only what is whole says so.
     const HloSharding* sharding = reader(&user, 0);
-    if (sharding != nullptr && MaySpread(*sharding)) {
+    if (sharding != nullptr && MaySpread(*sharding) &&
+        (user.opcode() == HloOpcode::kDynamicSlice ||
+         sharding->IsReplicatedLeaf())) {
       found->push_back({0, HloSharding::Replicate()});
     }
     return;
@@ -231,6 +241,23 @@ void ByRuleBackward(const HloInstruction& user, int operand,
     }
     found->push_back({0, *std::move(mapped)});
   };
+  if (user.opcode() == HloOpcode::kScatter) {
+    const int n = static_cast<int>(user.operand_count() / 2);
+    // Indices stand beside the updates; the result says nothing of them.
+    if (operand == n) {
+      if (reader(&user, 0) == nullptr) return;
+      for (int t = n + 1; t < rule->num_operands; ++t) {
+        add(t, reader(user.operand(t), 0));
+      }
+      return;
+    }
+    // What is written to is all of the result.
+    const HloSharding* result = operand < n ? reader(&user, operand) : nullptr;
+    if (result != nullptr && result->IsReplicatedLeaf()) {
+      found->push_back({0, *result});
+      return;
+    }
+  }
   for (int t = rule->num_operands; t < tensors; ++t) {
     add(t, reader(&user, t - rule->num_operands));
   }
@@ -441,7 +468,12 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
       int64_t leaf = 0;
       for (const HloInstruction* operand : inst.operands()) {
         const int64_t leaves = NumLeaves(operand->shape());
-        for (int64_t i = 0; i < leaves; ++i) copy(operand, i, leaf++);
+        for (int64_t i = 0; i < leaves; ++i, ++leaf) {
+          const HloSharding* sharding = reader(operand, i);
+          if (sharding != nullptr && MaySpread(*sharding)) {
+            found.push_back({leaf, *sharding});
+          }
+        }
       }
       return found;
     }

@@ -28,7 +28,7 @@ struct LeafSharding {
 };
 
 // Whether what it says may go on: that a value is on one device may not, except
-// in and out of tuples.
+// out of tuples.
 inline bool MaySpread(const HloSharding& sharding) {
   return !sharding.IsSingleDeviceLeaf();
 }
