@@ -134,9 +134,11 @@ HloSharding InferDotOperandSharding(const HloSharding* dot_sharding,
       Renamed(dot_sharding, from_dot, dnums.output_shape_rank, rank)
           .value_or(HloSharding::Replicate());
   if (!consider_other_operand) return result;
-  const std::optional<HloSharding> second =
+  std::optional<HloSharding> second =
       Renamed(other_operand_sharding, from_other, other_rank, rank);
-  if (second) MergeSharding(*second, &result, may_combine_partial_sharding);
+  if (second && MergeSharding(result, &*second, may_combine_partial_sharding)) {
+    return *std::move(second);
+  }
   return result;
 }
 

@@ -350,12 +350,11 @@ bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
   }
   if (may_combine_partial_sharding && to_merge.HasPartialReplication() &&
       dst->HasPartialReplication() &&
-      MergeShardingIfCompatible(to_merge, dst)) {
+      MergeShardingIfCompatible(
+          to_merge, std::max(to_merge.NumTiles(), dst->NumTiles()) + 1, dst)) {
     return true;
   }
-  if (!IsShardingMoreSpecific(to_merge, *dst)) return false;
-  *dst = to_merge;
-  return true;
+  return IsShardingMoreSpecific(*dst, to_merge);
 }
 
 // A sharding that all of them refine: in each dimension either the common
@@ -406,10 +405,21 @@ std::optional<HloSharding> ReturnImprovedShardingImpl(
     return std::nullopt;
   }
   if (from.IsTuple()) {
-    HloSharding merged = *to_improved;
-    if (!MergeSharding(from, &merged, may_combine_partial_sharding)) {
+    if (from.tuple_elements().size() != to_improved->tuple_elements().size()) {
       return std::nullopt;
     }
+    HloSharding merged = *to_improved;
+    bool changed = false;
+    for (size_t i = 0; i < from.tuple_elements().size(); ++i) {
+      HloSharding& element = from.tuple_elements()[i];
+      if (!MergeSharding(merged.tuple_elements()[i], &element,
+                         may_combine_partial_sharding)) {
+        continue;
+      }
+      merged.tuple_elements()[i] = std::move(element);
+      changed = true;
+    }
+    if (!changed) return std::nullopt;
     return merged;
   }
   // A single device and manual are never merged away.

@@ -350,6 +350,30 @@ TEST(HloShardingUtilTest, MergesTilesOfDifferentDimensions) {
                    "last_tile_dims={manual}}"));
 }
 
+TEST(HloShardingUtilTest, MergesCandidatesThatImprove) {
+  const HloSharding rows = S("{devices=[2,1,2]<=[4] last_tile_dim_replicate}");
+  const HloSharding columns =
+      S("{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}");
+  const HloSharding both = S("{devices=[2,2]<=[4]}");
+  HloSharding dst = columns;
+  EXPECT_TRUE(MergeSharding(rows, &dst, /*may_combine_partial_sharding=*/true));
+  EXPECT_EQ(dst, both);
+  // Without leave to combine, neither improves on the other.
+  dst = columns;
+  EXPECT_FALSE(MergeSharding(rows, &dst, false));
+  EXPECT_EQ(dst, columns);
+  // A candidate that says less stays as it is, one that says more does, too.
+  EXPECT_FALSE(MergeSharding(both, &dst, true));
+  EXPECT_EQ(dst, columns);
+  dst = both;
+  EXPECT_TRUE(MergeSharding(columns, &dst, true));
+  EXPECT_EQ(dst, both);
+  EXPECT_FALSE(MergeSharding(both, &dst, true));
+  dst = HloSharding::FlatTuple({columns, HloSharding::Replicate()});
+  EXPECT_TRUE(MergeSharding(HloSharding::FlatTuple({rows, both}), &dst, true));
+  EXPECT_EQ(dst, HloSharding::FlatTuple({both, HloSharding::Replicate()}));
+}
+
 TEST(HloShardingUtilTest, MergesHoldTheIntersection) {
   std::mt19937 rng(3);
   const Shape shape = Dims({24, 24});

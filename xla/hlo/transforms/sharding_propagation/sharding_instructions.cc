@@ -316,10 +316,9 @@ std::optional<HloSharding> ShardingPropagation::GetShardingFromUser(
            instruction, user, context, sharding_edges::ReadInstruction)) {
     any = true;
     std::optional<HloSharding>& leaf = leaves[found.leaf];
-    if (!leaf) {
-      leaf = found.sharding;
-    } else {
-      hlo_sharding_util::MergeSharding(found.sharding, &*leaf, merge);
+    HloSharding offered = found.sharding;
+    if (!leaf || hlo_sharding_util::MergeSharding(*leaf, &offered, merge)) {
+      leaf = std::move(offered);
     }
   }
   if (!any) return std::nullopt;

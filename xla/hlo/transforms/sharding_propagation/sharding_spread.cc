@@ -370,10 +370,10 @@ bool ShardingSpread::ShareInGroups() {
     for (int node : group) {
       const std::optional<HloSharding>& own = leaves_[nodes_[node].first_leaf];
       if (!own) continue;
-      if (!best) {
-        best = own;
-      } else {
-        hlo_sharding_util::MergeSharding(*own, &*best, context_.is_spmd);
+      HloSharding offered = *own;
+      if (!best ||
+          hlo_sharding_util::MergeSharding(*best, &offered, context_.is_spmd)) {
+        best = std::move(offered);
       }
     }
     if (!best) continue;
