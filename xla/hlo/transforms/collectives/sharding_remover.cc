@@ -2,10 +2,13 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/order_of_annotations.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -27,6 +30,22 @@ bool KeepsShape(const HloInstruction& call) {
          ShapeUtil::Compatible(call.shape(), call.operand(0)->shape());
 }
 
+// The operand with copies of the arrays that lie otherwise in the call's
+// result.
+absl::StatusOr<HloInstruction*> InLayoutsOf(const HloInstruction& call,
+                                            HloInstruction* operand) {
+  return operand->parent()->DeepCopyInstructionWithCustomCopier(
+      operand, [&](HloInstruction* leaf, const ShapeIndex& index,
+                   HloComputation* computation) {
+        const Shape& shape = ShapeUtil::GetSubshape(call.shape(), index);
+        if (ShapeUtil::Equal(leaf->shape(), shape)) return leaf;
+        HloInstruction* copy = computation->AddInstruction(
+            HloInstruction::CreateUnary(shape, HloOpcode::kCopy, leaf));
+        copy->set_metadata_ptr(call.metadata_ptr());
+        return copy;
+      });
+}
+
 // Readers of the call read its operand.
 absl::Status Forward(HloInstruction* call) {
   if (!KeepsShape(*call)) {
@@ -39,18 +58,15 @@ absl::Status Forward(HloInstruction* call) {
                      "; a module of one partition has no shards"));
   }
   HloInstruction* operand = call->mutable_operand(0);
-  if (call->shape().IsArray() &&
-      !ShapeUtil::Equal(call->shape(), operand->shape())) {
-    operand = call->AddInstruction(
-        HloInstruction::CreateUnary(call->shape(), HloOpcode::kCopy, operand));
+  HloInstruction* value = operand;
+  if (ShapeUtil::Equal(call->shape(), operand->shape())) {
+    TF_RETURN_IF_ERROR(PassOrderOn(call));
+  } else {
+    TF_ASSIGN_OR_RETURN(value, InLayoutsOf(*call, operand));
+    TF_RETURN_IF_ERROR(value->CopyAllControlDepsFrom(call));
+    TF_RETURN_IF_ERROR(call->DropAllControlDeps());
   }
-  for (HloInstruction* before : call->control_predecessors()) {
-    for (HloInstruction* after : call->control_successors()) {
-      TF_RETURN_IF_ERROR(before->AddControlDependencyTo(after));
-    }
-  }
-  TF_RETURN_IF_ERROR(call->DropAllControlDeps());
-  TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(operand));
+  TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(value));
   return call->parent()->RemoveInstruction(call);
 }
 
@@ -70,7 +86,7 @@ absl::StatusOr<bool> ShardingRemover::RunImpl(
         changed = true;
       } else if (target == "xla.sdy.ShardingGroup" && inst->user_count() == 0 &&
                  !inst->IsRoot()) {
-        TF_RETURN_IF_ERROR(inst->DropAllControlDeps());
+        TF_RETURN_IF_ERROR(PassOrderOn(inst));
         TF_RETURN_IF_ERROR(computation->RemoveInstruction(inst));
         changed = true;
       }

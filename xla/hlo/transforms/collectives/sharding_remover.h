@@ -31,7 +31,9 @@ struct ShardingRemoverOptions {
 // xla.sdy.ShardingGroup, which has no result, is removed. On one device these
 // mean nothing. Shardings of other instructions stay. O(instructions).
 //
-// A call whose result lies otherwise in memory than its operand becomes a copy.
+// Arrays of a call's result that lie otherwise in memory than in its operand
+// are copied. What ran before a call runs before its readers and before what
+// ran after it.
 //
 // InvalidArgument if a call's result differs in shape from its operand, as in
 // modules for several partitions; with keep-shards it stays instead.

@@ -25,6 +25,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
+#include "xla/hlo/utils/order_of_annotations.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"

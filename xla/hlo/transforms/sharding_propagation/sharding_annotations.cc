@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/utils/manual_region.h"
+#include "xla/hlo/utils/order_of_annotations.h"
 #include "xla/shape.h"
 #include "xla/shape_tree.h"
 #include "xla/shape_util.h"
@@ -119,20 +120,6 @@ NamedSharding ManualAndOther(
 
 bool IsShardBarrier(const HloInstruction& inst) {
   return inst.IsCustomCall({"ShardBarrierFrom", "ShardBarrierTo"});
-}
-
-absl::Status PassOrderOn(HloInstruction* annotation) {
-  for (HloInstruction* successor : annotation->control_successors()) {
-    for (HloInstruction* operand : annotation->operands()) {
-      RETURN_IF_ERROR(operand->AddControlDependencyTo(successor));
-    }
-  }
-  for (HloInstruction* predecessor : annotation->control_predecessors()) {
-    for (HloInstruction* user : annotation->users()) {
-      RETURN_IF_ERROR(predecessor->AddControlDependencyTo(user));
-    }
-  }
-  return annotation->SafelyDropAllControlDependencies();
 }
 
 absl::Status ValidateInModule(const HloSharding& sharding, const Shape& shape,

@@ -30,11 +30,6 @@ bool IsShardBarrier(const HloInstruction& inst);
 // Lets their users read their operands instead. Returns whether there were any.
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
-// Call before an annotation is removed and its users redirected: its control
-// successors and its users then wait for its operands and for its control
-// predecessors, and it has no control dependencies any more.
-absl::Status PassOrderOn(HloInstruction* annotation);
-
 // The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`
 // in its backend config. Empty for malformed texts, which CheckAnnotation
 // reports.

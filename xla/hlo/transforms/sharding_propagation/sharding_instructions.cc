@@ -21,6 +21,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sharding_edges.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_propagation.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/hlo/utils/order_of_annotations.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
