@@ -142,6 +142,14 @@ bool FitsMatrices(const HloInstruction& operand, const HloInstruction& value,
          value.shape().layout().minor_to_major();
 }
 
+// Broadcast or not.
+bool IsConstantOfOneElement(const HloInstruction& value) {
+  const HloInstruction& read =
+      value.opcode() == HloOpcode::kBroadcast ? *value.operand(0) : value;
+  return read.opcode() == HloOpcode::kConstant &&
+         ShapeUtil::IsEffectiveScalar(read.shape());
+}
+
 void DropWider(const HloInstruction& product,
                std::vector<HloInstruction*>* epilogue) {
   while (!epilogue->empty() && IsWider(*epilogue->back(), product)) {
@@ -200,8 +208,9 @@ std::optional<std::vector<int64_t>> MatrixBroadcastDimensions(
   return std::vector<int64_t>{static_cast<int64_t>(dims.size()) - 1};
 }
 
-std::vector<HloInstruction*> FindMatrixEpilogue(
-    const HloInstruction& dot, absl::Span<const int64_t> dims) {
+std::vector<HloInstruction*> FindMatrixEpilogue(const HloInstruction& dot,
+                                                absl::Span<const int64_t> dims,
+                                                int64_t max_operands) {
   std::vector<HloInstruction*> epilogue = FindEpilogue(dot);
   const HloInstruction* value = &dot;
   size_t fitting = 0;
@@ -211,6 +220,11 @@ std::vector<HloInstruction*> FindMatrixEpilogue(
         })) {
       break;
     }
+    max_operands -=
+        absl::c_count_if(hlo->operands(), [&](const HloInstruction* operand) {
+          return operand != value && !IsConstantOfOneElement(*operand);
+        });
+    if (max_operands < 0) break;
     ++fitting;
     value = hlo;
   }

@@ -24,9 +24,11 @@ std::vector<HloInstruction*> FindEpilogue(const HloInstruction& product);
 // Those of them that can be computed on the dot's result as matrices of `dims`,
 // row-major in memory as it is: other operands are arrays that lie alike,
 // scalars broadcast or rows of columns; anything broadcast if the dimensions
-// are the same. None where the last one is only read in part.
+// are the same. They read at most `max_operands` of these, constants of one
+// element left out. None where the last one is only read in part.
 std::vector<HloInstruction*> FindMatrixEpilogue(const HloInstruction& dot,
-                                                absl::Span<const int64_t> dims);
+                                                absl::Span<const int64_t> dims,
+                                                int64_t max_operands);
 
 // The dimensions of the matrices of `dims` that those of a broadcast to the
 // dot's become; nothing if it does not fit.

@@ -102,6 +102,17 @@ bool SavesTime(const Gemm& gemm, const se::DeviceDescription& device,
          kSlowerThanLibrary * model->EstimateRunTime(*gemm.dot).compute_time;
 }
 
+// How many operands its fusion may have beside those of the dot.
+int64_t FreeOperands(const Gemm& gemm) {
+  int64_t taken = 1;  // the result
+  for (const GemmOperand& operand : gemm.operands) {
+    taken += 1 + absl::c_count_if(operand.cuts, [](const auto& cut) {
+               return cut.at != nullptr;
+             });
+  }
+  return MaxOperandsAndOutputsPerFusion() - taken;
+}
+
 // The tiles of the result, for a compiler that leaves them to others.
 BlockLevelParameters TilesOf(const Gemm& gemm) {
   BlockLevelParameters blocks;
@@ -177,7 +188,8 @@ absl::StatusOr<bool> GemmFusion::RunImpl(
       if (!options_.upstream) {
         if (!SavesTime(*gemm, device, &model)) continue;
         gemm->epilogue_of_matrices = true;
-        gemm->epilogue = FindMatrixEpilogue(*gemm->dot, gemm->result_dims);
+        gemm->epilogue = FindMatrixEpilogue(*gemm->dot, gemm->result_dims,
+                                            FreeOperands(*gemm));
         for (HloInstruction* hlo : gemm->epilogue) model.Invalidate(*hlo);
       }
       model.Invalidate(*instruction);

@@ -44,7 +44,8 @@ struct GemmFusionOptions {
 // dots, which take longer to compute than to read, stay as they are.
 //
 // Elementwise instructions after such a dot that are its only readers, one
-// after the other, go along where the result is no wider, so that a sum with a
+// after the other, go along where the result is no wider and the fusion has no
+// more operands than fusions may have (gpu_fusible.h), so that a sum with a
 // residual that several kernels read is written once and what it adds is free:
 //
 //   after:  r = f32[32,64] fusion(x, w, i, p), calls={s, d, add(d, p)}
