@@ -148,6 +148,7 @@ bool MayBeCopiedFor(const HloInstruction& dot) {
 // may keep what is read from being written over.
 HloInstruction* Copied(HloInstruction* value) {
   return value->opcode() == HloOpcode::kCopy &&
+                 !value->HasControlDependencies() &&
                  !ShapeUtil::Equal(value->shape(),
                                    value->operand(0)->shape()) &&
                  ShapeUtil::Compatible(value->shape(),
