@@ -89,6 +89,11 @@ std::optional<double> ConvolutionFlops(const HloInstruction& call) {
       !fits(*shapes[1], dims.kernel_input_feature_dimension(),
             dims.kernel_output_feature_dimension(),
             dims.kernel_spatial_dimensions()) ||
+      !absl::c_equal(call.window().dimensions(),
+                     dims.kernel_spatial_dimensions(),
+                     [&](const WindowDimension& window, int64_t dim) {
+                       return window.size() == shapes[1]->dimensions(dim);
+                     }) ||
       !fits(*shapes[2], dims.output_batch_dimension(),
             dims.output_feature_dimension(),
             dims.output_spatial_dimensions())) {
