@@ -24,7 +24,8 @@
 
 namespace xla::gpu {
 
-// What is no few statements for an element, or reads all over the operands.
+// Whether an element takes more than a few statements, or reads elements from
+// all over the operands.
 bool TakesALoop(const HloInstruction& hlo);
 
 class KernelFrame {

@@ -34,6 +34,9 @@ using kir::Operand;
 
 // Elements from one place to the next that no other has a bank in common with.
 constexpr int64_t kBanks = 32;
+// In bytes: what plans of shared memory set aside in each block, and the most
+// that they align a buffer to.
+constexpr int64_t kSetAside = 128, kAlignment = 16;
 
 bool IsSort(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kSort || hlo.opcode() == HloOpcode::kTopK;
@@ -170,14 +173,16 @@ absl::StatusOr<bool> SortEmitter::AddTiles(int64_t shared_bytes) {
   const int64_t elements =
       group_.elements + (steps_ == 1 ? 0 : group_.elements / kBanks);
   for (ElementType type : types) {
-    bytes += kir::ElementBytes(type) * rows_per_block_ * elements;
+    bytes += RoundUpTo(kir::ElementBytes(type) * rows_per_block_ * elements,
+                       kAlignment);
   }
-  if (bytes > shared_bytes && steps_ > 1) {
+  const int64_t available = shared_bytes - kSetAside;
+  if (bytes > available && steps_ > 1) {
     // Without gaps against bank conflicts it may fit.
     SetSteps(1);
     return AddTiles(shared_bytes);
   }
-  if (bytes > shared_bytes) return false;
+  if (bytes > available) return false;
   for (ElementType type : types) {
     tiles_.push_back(
         builder_.AddShared("s", type, {rows_per_block_, elements}));

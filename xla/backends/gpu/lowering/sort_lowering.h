@@ -51,11 +51,11 @@ struct SortGroup {
 std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
                                       const std::vector<bool>& taken);
 
-// Emits this part of the kernel, and says whether in shared memory, of which a
-// block may have so many bytes. Unimplemented where the comparator is not known
-// to be an order, where a sort is read at another place than the one written,
-// where EmitSortByRanks refuses rows that are too long, and for what
-// ElementEmitter cannot compute.
+// Emits this part of the kernel, and says whether it sorts in shared memory, of
+// which a block may have `shared_bytes`, with the few that plans set aside.
+// Unimplemented where the comparator is not known to be an order, where a sort
+// is read at another place than the one written, where EmitSortByRanks refuses
+// rows that are too long, and for what ElementEmitter cannot compute.
 absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
                               KernelFrame* frame);
 

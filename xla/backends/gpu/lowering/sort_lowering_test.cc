@@ -188,7 +188,7 @@ ENTRY e {
 
 // A visit of shared memory for two steps has twice the rows, and gaps.
 TEST_F(SortLoweringTest, RowsThatFitWithoutGaps) {
-  shared_bytes_ = 4 * 64 * 12;
+  shared_bytes_ = 4 * 64 * 12 + 128;
   EXPECT_EQ(Compare(R"(
 HloModule m
 less {
@@ -205,6 +205,33 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_THAT(why_, ::testing::HasSubstr("exchange pairs in shared memory"));
+}
+
+// Plans set 128 bytes aside, and align buffers: a byte less is too little.
+TEST_F(SortLoweringTest, RowsThatPlansHaveRoomFor) {
+  // Of 4 rows at a time: keys of one byte, and values and places of four.
+  constexpr int64_t kNeeded = 160 + 2 * 4 * 37 * 4 + 128;
+  for (int64_t missing : {0, 1}) {
+    shared_bytes_ = kNeeded - missing;
+    EXPECT_EQ(Compare(R"(
+HloModule m
+less {
+  a = u8[] parameter(0)
+  b = u8[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  p = u8[5,37] parameter(0)
+  q = s32[5,37] parameter(1)
+  ROOT s = (u8[5,37], s32[5,37]) sort(p, q), dimensions={1}, to_apply=less
+})"),
+              absl::OkStatus());
+    EXPECT_THAT(why_, ::testing::HasSubstr(
+                          missing == 0 ? "exchange pairs in shared memory"
+                                       : "each counts those before it"));
+  }
 }
 
 // Rows along each dimension, of keys that have equals, with what goes along,
