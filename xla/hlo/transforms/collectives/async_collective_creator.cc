@@ -99,6 +99,10 @@ absl::Status Split(HloInstruction* inst) {
   inst->SetupDerivedInstruction(start);
   start->set_frontend_attributes(inst->frontend_attributes());
   start->CopyBackendConfigFrom(inst);
+  // Such as the mode= of a collective, which has no field of its own.
+  for (const auto& [name, value] : inst->unknown_attributes()) {
+    start->add_unknown_attribute(name, value);
+  }
   inst->SetupDerivedInstruction(done);
   for (HloInstruction* before : inst->control_predecessors()) {
     TF_RETURN_IF_ERROR(before->AddControlDependencyTo(start));
