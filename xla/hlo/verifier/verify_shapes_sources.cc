@@ -71,9 +71,9 @@ absl::Status CheckRng(const Context& context, const HloInstruction& inst) {
                                  context.Str(bound)));
     }
   }
-  if (!context.opts().allow_mixed_precision &&
-      inst.operand(0)->shape().element_type() !=
-          inst.operand(1)->shape().element_type()) {
+  // Also where precisions may be mixed.
+  if (inst.operand(0)->shape().element_type() !=
+      inst.operand(1)->shape().element_type()) {
     return Broken(Invariant::V58, inst,
                   absl::StrCat("expected operands of one type, found ",
                                context.Str(inst.operand(0)->shape()), " and ",
