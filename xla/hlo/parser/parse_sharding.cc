@@ -300,8 +300,8 @@ bool ValueParser::BuildSharding(Loc start, ShardingFields* fields,
   if (reduction != ReductionOp::kSum) result->set_reduction_op(reduction);
   // Only named shardings have another reduction in their text; others have it
   // in their metadata.
-  if (fields->unreduced && result->reduction_op() != ReductionOp::kSum &&
-      !result->IsShardGroup()) {
+  if (result->IsUnreducedLeaf() &&
+      result->reduction_op() != ReductionOp::kSum && !result->IsShardGroup()) {
     NamedSharding named = NamedSharding::Unreduced(result->metadata());
     named.set_reduction_op(result->reduction_op());
     *result = HloSharding(std::move(named));

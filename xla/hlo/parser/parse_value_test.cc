@@ -316,6 +316,26 @@ TEST(ParseShardingTest, WordsOverMeshes) {
   }
 }
 
+TEST(ParseShardingTest, OneGroupOfAllDevices) {
+  for (const auto& [text, printed] :
+       std::vector<std::pair<absl::string_view, absl::string_view>>{
+           {"{devices=[1,4]<=[4] last_tile_dims={unreduced}}", "{unreduced}"},
+           {"{devices=[1,4]<=[4] last_tile_dims={unreduced} "
+            "metadata={op_type=\"reduction_op\" op_name=\"max\"}}",
+            "{unreduced=max}"},
+           {"{devices=[4,1]<=[4] last_tile_dims={unreduced,replicated}}",
+            "{unreduced}"},
+           {"{devices=[2,2]<=[4] last_tile_dims={unreduced,replicated}}",
+            "{devices=[2,2]<=[4] last_tile_dims={unreduced, replicated}}"},
+           {"{devices=[1,1]<=[1] last_tile_dims={manual,replicated}}",
+            "{devices=[1,1]<=[1] last_tile_dims={manual, replicated}}"},
+           {"{devices=[1]<=[1] last_tile_dims={manual}}", "{manual}"},
+           {"{devices=[1,2,2]<=[4] last_tile_dims={manual,manual}}",
+            "{manual}"}}) {
+    EXPECT_EQ(ShardingRoundTrip(text), printed) << text;
+  }
+}
+
 TEST(ParseShardingTest, IndexCommentsInTuples) {
   EXPECT_EQ(ShardingRoundTrip("{{replicated}, {replicated}, {manual}, "
                               "{replicated}, {replicated}, /*index=5*/"

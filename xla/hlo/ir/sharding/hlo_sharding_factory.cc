@@ -282,6 +282,23 @@ absl::StatusOr<HloSharding> HloSharding::MakeTiled(
   }
   if (replicate_on_last_tile_dim) return PartialTile(assignment, metadata);
   if (!subgroup_types.empty()) {
+    // One group of all devices. Groups of one device among others are none, as
+    // in Subgroup, so that what is printed reads back as itself.
+    const int64_t devices = assignment.num_elements();
+    const int64_t rank = assignment.num_dimensions() - groups;
+    const auto is_whole = [&](OpSharding::Type type) {
+      int64_t size = 1;
+      for (int64_t i = 0; i < groups; ++i) {
+        if (subgroup_types[i] == type) {
+          size *= assignment.dim(rank + i);
+        } else if (devices == 1) {
+          return false;
+        }
+      }
+      return size == devices;
+    };
+    if (is_whole(OpSharding::MANUAL)) return Manual(metadata);
+    if (is_whole(OpSharding::UNREDUCED)) return Unreduced(metadata);
     return Subgroup(assignment, subgroup_types, metadata);
   }
   if (assignment.num_elements() == 1) return Replicate(metadata);
