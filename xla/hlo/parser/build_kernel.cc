@@ -133,9 +133,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildReduction(
         return nullptr;
       }
       const TriState associative =
-          !values.Has(A::kIsAssociative)   ? TRI_STATE_UNSPECIFIED
-          : values.Flag(A::kIsAssociative) ? TRI_STATE_TRUE
-                                           : TRI_STATE_FALSE;
+          values.Flag(A::kIsAssociative) ? TRI_STATE_TRUE : TRI_STATE_FALSE;
       const size_t inputs = operands.size() - carries;
       return HloInstruction::CreateScan(
           shape, operands.first(inputs), operands.subspan(inputs), to_apply,

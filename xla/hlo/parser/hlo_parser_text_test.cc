@@ -124,6 +124,10 @@ TEST(HloParserTextTest, PrintedForms) {
                       plain),
               HasSubstr("dimensions={0}, num_carries=1, is_reverse=true, "
                         "is_associative=true, to_apply=%f"));
+  EXPECT_THAT(Printed("(f32[4], f32[]) scan(a, z), to_apply=f, "
+                      "num_carries=1, dimensions={0}",
+                      plain),
+              HasSubstr("is_associative=false, to_apply=%f"));
   for (absl::string_view type : {"f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3b11fnuz"}) {
     EXPECT_THAT(Printed(absl::StrCat(type, "[] constant(nan)"), plain),
                 HasSubstr("constant(-nan)"));

@@ -17,6 +17,7 @@
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace random_module_internal {
@@ -353,7 +354,7 @@ bool RandomComputation::Scan(HloOpcode opcode) {
   HloInstruction* init = BroadcastScalar(slice, identity);
   HloInstruction* scan = Add(HloInstruction::CreateScan(
       ShapeUtil::MakeTupleShape({x.shape(), slice}), {x.instruction}, {init},
-      body, dimension, /*is_reverse=*/state_.OneIn(2)));
+      body, dimension, /*is_reverse=*/state_.OneIn(2), TRI_STATE_FALSE));
   range = Union(range, {identity, identity});
   Publish(HloInstruction::CreateGetTupleElement(scan, 0), range, stable);
   Publish(HloInstruction::CreateGetTupleElement(scan, 1), range, stable);
