@@ -95,6 +95,22 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
   return AddConvert(clamped, S32, b);
 }
 
+Literal SumIdentity(PrimitiveType type) {
+  // 0 + -0 is 0, -0 + -0 is not.
+  switch (type) {
+    case C64:
+      return LiteralUtil::CreateR0<complex64>({-0.0f, -0.0f});
+    case C128:
+      return LiteralUtil::CreateR0<complex128>({-0.0, -0.0});
+    default:
+      break;
+  }
+  if (primitive_util::IsFloatingPointType(type)) {
+    return LiteralUtil::CreateR0<float>(-0.0f).Convert(type).value();
+  }
+  return LiteralUtil::Zero(type);
+}
+
 std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
   const HloInstruction& root = *combiner.root_instruction();
   if (combiner.num_parameters() != 2 || root.operand_count() != 2 ||
@@ -104,14 +120,9 @@ std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
     return std::nullopt;
   }
   const PrimitiveType type = root.shape().element_type();
-  const bool is_float = primitive_util::IsFloatingPointType(type);
   switch (root.opcode()) {
     case HloOpcode::kAdd:
-      // 0 + -0 is 0, -0 + -0 is not.
-      if (is_float) {
-        return LiteralUtil::CreateR0<float>(-0.0f).Convert(type).value();
-      }
-      return LiteralUtil::Zero(type);
+      return SumIdentity(type);
     case HloOpcode::kMultiply:
       return LiteralUtil::One(type);
     case HloOpcode::kMaximum:
@@ -285,11 +296,15 @@ PrimitiveType IntegerOfBits(PrimitiveType type) {
                    : primitive_util::UnsignedIntegralTypeForBitWidth(width);
 }
 
+HloInstruction* NothingToAdd(const Shape& shape, SpmdBuilder* b) {
+  return CreateConstant(shape, SumIdentity(shape.element_type()), b);
+}
+
 namespace {
 
 // Shards at their places in zeros of the shape `whole`, added up; shards that
-// begin beyond it count for nothing. Without floating point, whose sums would
-// lose the sign of zeros.
+// begin beyond it count for nothing. Floating point is added up as integers,
+// complex numbers with -0 for zero: the signs of zeros stay.
 HloInstruction* SumOfPlaced(HloInstruction* shard, const Shape& whole,
                             int64_t dim, const CollectiveDeviceListBase& groups,
                             int64_t channel_id,
@@ -320,7 +335,7 @@ HloInstruction* SumOfPlaced(HloInstruction* shard, const Shape& whole,
   if (longest * size > whole.dimensions(dim)) {
     shard = AddSelect(AddCompare(start, ComparisonDirection::kLt,
                                  CreateR0(whole.dimensions(dim), S32, b), b),
-                      {}, shard, CreateZero(shard->shape(), b), b);
+                      {}, shard, NothingToAdd(shard->shape(), b), b);
   }
   HloInstruction* placed = shard;
   if (!ShapeUtil::SameDimensions(shape, shard->shape())) {
@@ -328,7 +343,7 @@ HloInstruction* SumOfPlaced(HloInstruction* shard, const Shape& whole,
                                     CreateR0(0, S32, b));
     at[dim] = start;
     placed = b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
-        shape, CreateZero(shape, b), shard, at));
+        shape, NothingToAdd(shape, b), shard, at));
   }
   HloInstruction* sum = state.collective_ops_creator.create_all_reduce(
       b, placed, MakeBinaryAdd(shape.element_type(), state.module), groups,
@@ -391,7 +406,7 @@ HloInstruction* AllReduceOfOwners(
   HloInstruction* masked = local;
   if (is_owner != nullptr) {
     masked = AddSelect(is_owner, owner_dims, local,
-                       CreateZero(local->shape(), b), b);
+                       NothingToAdd(local->shape(), b), b);
   }
   HloInstruction* sum = state.partitioner->AllReduceAlongShardingDims(
       b, masked, sharding, state.next_channel_id, dims,

@@ -53,6 +53,9 @@ inline const HloSharding& CuttingSharding(const HloInstruction& hlo,
   return IsCut(hlo.sharding()) || !IsCut(operand) ? hlo.sharding() : operand;
 }
 
+// What leaves every addend of a sum as it is, bit by bit: -0 where there is
+// one.
+Literal SumIdentity(PrimitiveType type);
 // The identity of a combiner of one instruction: x such that combining it with
 // any y gives y bit by bit. nullopt if there is none, or if the computation has
 // another form.
@@ -104,6 +107,8 @@ HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
 // The type in which sums with zeros keep every bit of a value, or INVALID:
 // unsigned integers for floating point, where -0 + 0 is 0.
 PrimitiveType IntegerOfBits(PrimitiveType type);
+// An array of SumIdentity.
+HloInstruction* NothingToAdd(const Shape& shape, SpmdBuilder* b);
 
 // The shards of each group side by side along `dim`, in the shape `whole`: an
 // all-gather or, if the creator has none, an all-reduce of shards padded with
@@ -130,7 +135,7 @@ HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
 // Among the devices that differ along `dims` of `sharding`, exactly one owns
 // each element of `local` (`is_owner`, whose dimensions are `owner_dims` of it;
 // null: the elements of all others are zero); all of them get the owner's
-// element, bit by bit.
+// element, bit by bit but for complex -0 where `is_owner` is null.
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,

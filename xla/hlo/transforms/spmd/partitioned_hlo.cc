@@ -147,7 +147,7 @@ HloInstruction* PartitionedHlo::ReplicatePartial(
 
 // A broadcast as an all-reduce: one device contributes its value, all others
 // contribute zeros. Floats are summed as integers of the same width, which
-// preserves every bit pattern.
+// preserves every bit pattern; of complex numbers, zeros are -0.
 PartitionedHlo PartitionedHlo::Broadcast() const {
   SpmdBuilder* b = state_.b;
   const int64_t device = sharding().GetUniqueDevice();
@@ -166,7 +166,7 @@ PartitionedHlo PartitionedHlo::Broadcast() const {
       ComparisonDirection::kEq));
   HloInstruction* masked = b->AddInstruction(HloInstruction::CreateTernary(
       value->shape(), HloOpcode::kSelect, CreateBroadcast(is_source, dims, b),
-      value, CreateZero(value->shape(), b)));
+      value, NothingToAdd(value->shape(), b)));
   HloInstruction* sum = state_.collective_ops_creator.create_all_reduce(
       b, masked, MakeBinaryAdd(value->shape().element_type(), state_.module),
       CollectiveDeviceList(), NewChannel());

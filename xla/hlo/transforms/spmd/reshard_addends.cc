@@ -115,7 +115,7 @@ std::optional<Unsummed> BeforeTheSum(HloInstruction* sum,
   return result;
 }
 
-// `value` where `is_there` is not 0 for the device, else zero.
+// `value` where `is_there` is not 0 for the device, else nothing to add.
 HloInstruction* WhereThere(HloInstruction* value,
                            absl::Span<const int64_t> is_there,
                            const PartitionedHlo::PartitioningState& state) {
@@ -123,7 +123,7 @@ HloInstruction* WhereThere(HloInstruction* value,
   HloInstruction* there = TableLookup(is_there, S32, state.partition_id, b);
   return AddSelect(
       AddCompare(there, ComparisonDirection::kNe, CreateR0(0, S32, b), b), {},
-      value, CreateZero(value->shape(), b), b);
+      value, NothingToAdd(value->shape(), b), b);
 }
 
 }  // namespace
