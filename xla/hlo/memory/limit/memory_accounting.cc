@@ -4,11 +4,13 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
@@ -21,7 +23,9 @@
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/memory/accounting/schedule_memory.h"
@@ -55,9 +59,29 @@ class AllocatingAliasInfo : public gpu::GpuAliasInfo {
   }
 };
 
+// Whether XLA:CPU compiled the module: it says how to divide loops among
+// threads and which library computes a fusion as no other backend does.
+bool IsCompiledForCpu(const HloModule& module) {
+  return absl::c_any_of(
+      ComputationsThatRun(module), [](const HloComputation* computation) {
+        return absl::c_any_of(
+            computation->instructions(), [](const HloInstruction* inst) {
+              const std::string& config = inst->raw_backend_config_string();
+              return absl::StrContains(config,
+                                       "\"outer_dimension_partitions\"") ||
+                     absl::StrContains(config, "\"__ynn_fusion\"") ||
+                     absl::StrContains(config, "\"__xnn_fusion\"");
+            });
+      });
+}
+
 absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
                                        const RematSizeOptions& sizes) {
-  const gpu::GpuAliasInfo alias_info;
+  // XLA:CPU has no rules of its own: its all-reduce keeps the operand.
+  const AliasInfo cpu_alias_info;
+  const gpu::GpuAliasInfo gpu_alias_info;
+  const AliasInfo& alias_info =
+      IsCompiledForCpu(module) ? cpu_alias_info : gpu_alias_info;
   // A better packing than the compiler's own would be a promise that it breaks.
   BufferAssigner::Options as_compiler;
   as_compiler.buffer_assignment_algorithm = buffer_assignment::

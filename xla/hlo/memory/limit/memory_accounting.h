@@ -28,7 +28,9 @@ enum class MemoryAccounting {
   // As OpenXLA's GPU compiler then allocates for the module as it stands:
   // temporaries packed by best fit, arguments and results all the time, what
   // these two share once, outputs in the memory of operands where its kernels
-  // write in place (gpu_alias_info.h).
+  // write in place (gpu_alias_info.h). Peaks of modules whose backend configs
+  // are XLA:CPU's (ynn and xnn fusions, outer_dimension_partitions) follow the
+  // rules of AliasInfo alone, as that compiler does; plans do not know this.
   kAllocated,
 };
 

@@ -262,6 +262,46 @@ ENTRY main {
             256 + 4 + 3 * 256 + 256 + 24);
 }
 
+// XLA:GPU's all-reduce writes over its operand, XLA:CPU's does not; XLA:CPU's
+// modules are known by their backend configs.
+TEST(MemoryAccountingTest, AllReducesOfCpuKeepTheirOperands) {
+  const auto bytes = [](absl::string_view backend_config) {
+    auto module = ParseAndReturnUnverifiedModule(absl::StrCat(R"(
+HloModule m, is_scheduled=true
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT add = f32[] add(x, y)
+}
+product {
+  u = f32[64,64]{1,0} parameter(0)
+  ROOT d = f32[64,64]{1,0} dot(u, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+ENTRY main {
+  p = f32[64,64]{1,0} parameter(0)
+  a = f32[64,64]{1,0} fusion(p), kind=kCustom, calls=product)",
+                                                              backend_config,
+                                                              R"(
+  b = f32[64,64]{1,0} all-reduce(a), replica_groups={}, to_apply=sum
+  ROOT r = f32[1,64]{1,0} slice(b), slice={[0:1], [0:64]}
+})"));
+    EXPECT_TRUE(module.ok()) << module.status();
+    return module.ok()
+               ? ScheduledPeakBytes(**module, MemoryAccounting::kAllocated)
+                     .value()
+               : -1;
+  };
+  constexpr int64_t kMatrix = 64 * 64 * 4;
+  EXPECT_EQ(bytes(""), 256 + 2 * kMatrix);
+  EXPECT_EQ(bytes(R"(, backend_config={"fusion_config":{"kind":"__triton"}})"),
+            256 + 2 * kMatrix);
+  EXPECT_EQ(
+      bytes(R"(, backend_config={"fusion_config":{"kind":"__ynn_fusion"}})"),
+      256 + 3 * kMatrix);
+  EXPECT_EQ(bytes(R"(, backend_config={"outer_dimension_partitions":["2"]})"),
+            256 + 3 * kMatrix);
+}
+
 // Temporaries lie where best fit puts them, the largest or longest first: b
 // where a was, which leaves too little for c below `over`, though all would fit
 // in 11 KiB.
