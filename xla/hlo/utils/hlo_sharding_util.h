@@ -132,8 +132,8 @@ bool MergeShardingIfCompatible(const HloSharding& to_merge,
                                int64_t minimum_tiles, HloSharding* dst);
 // With minimum_tiles = tiles of *dst + 1.
 bool MergeShardingIfCompatible(const HloSharding& to_merge, HloSharding* dst);
-// Whether *dst improves on to_merge, as a candidate for its place: with both, if
-// allowed, both are partially replicated, and the merge has more tiles than
+// Whether *dst improves on to_merge, as a candidate for its place: with both,
+// if allowed, both are partially replicated, and the merge has more tiles than
 // either; else as it is, if it is more specific. The only change to *dst is the
 // merge.
 bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
