@@ -166,8 +166,8 @@ absl::StatusOr<RematCurve::Point> PlanPoint(const HloFitOptions& options,
 }
 
 // What no plan gets below. That of the module as it is and of its loops is
-// quickly told; where a limit so low is missed, other rewrites were looked at,
-// which may go lower.
+// quickly told; under a limit so low, but one that the module as it is does not
+// meet, other rewrites are looked at, which may go lower.
 absl::StatusOr<int64_t> FloorOfCurve(const HloFitOptions& options, int64_t peak,
                                      const HloModule& module) {
   TF_ASSIGN_OR_RETURN(
@@ -177,8 +177,11 @@ absl::StatusOr<int64_t> FloorOfCurve(const HloFitOptions& options, int64_t peak,
                                        std::numeric_limits<int64_t>::max())));
   const int64_t floor = std::min(peak, bound);
   const std::unique_ptr<HloModule> copy = module.Clone("");
-  TF_ASSIGN_OR_RETURN(const RematPlanResult result,
-                      Rematerialize(options.remat, floor, copy.get()));
+  TF_ASSIGN_OR_RETURN(
+      const RematPlanResult result,
+      Rematerialize(options.remat,
+                    std::max<int64_t>(std::min(floor, peak - 1), 0),
+                    copy.get()));
   return std::min(floor, result.lower_bound_bytes);
 }
 
