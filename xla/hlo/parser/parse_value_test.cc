@@ -328,7 +328,7 @@ TEST(ParseShardingTest, OneGroupOfAllDevices) {
            {"{devices=[2,2]<=[4] last_tile_dims={unreduced,replicated}}",
             "{devices=[2,2]<=[4] last_tile_dims={unreduced, replicated}}"},
            {"{devices=[1,1]<=[1] last_tile_dims={manual,replicated}}",
-            "{devices=[1,1]<=[1] last_tile_dims={manual, replicated}}"},
+            "{replicated}"},
            {"{devices=[1]<=[1] last_tile_dims={manual}}", "{manual}"},
            {"{devices=[1,2,2]<=[4] last_tile_dims={manual,manual}}",
             "{manual}"}}) {

@@ -299,6 +299,8 @@ absl::StatusOr<HloSharding> HloSharding::MakeTiled(
     };
     if (is_whole(OpSharding::MANUAL)) return Manual(metadata);
     if (is_whole(OpSharding::UNREDUCED)) return Unreduced(metadata);
+    // Of several types on one device none says anything.
+    if (devices == 1) return Replicate(metadata);
     return Subgroup(assignment, subgroup_types, metadata);
   }
   if (assignment.num_elements() == 1) return Replicate(metadata);
