@@ -343,7 +343,7 @@ absl::Status ReportPrices(const HloExplainOptions &options,
     TF_RETURN_IF_ERROR(WritePagesOf(page_options, prepared, limit_bytes,
                                     RematCurveToText(curve), more));
   }
-  return CheckBudgetCurve(curve);
+  return CheckBudgetCurve(FitOptions(options), curve);
 }
 
 // The reports of --budget-curve and --fit; as JSON, one object with both.
@@ -455,7 +455,7 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
         std::max(built.report.peak_bytes(), built.report.heap_bytes()));
     return UnmetLimitError(module->name(), *report_options.limit_bytes,
                            report_options.allocated_bytes.value_or(ours),
-                           accounting);
+                           accounting, options.limit);
   }
   return absl::OkStatus();
 }

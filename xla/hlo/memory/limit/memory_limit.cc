@@ -99,14 +99,15 @@ int64_t MemoryLimit::BytesOf(int64_t peak_bytes) const {
 }
 
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
-                             int64_t needed_bytes,
-                             MemoryAccounting accounting) {
+                             int64_t needed_bytes, MemoryAccounting accounting,
+                             absl::string_view given) {
   const auto [limit, needed] = DistinctBytes(static_cast<double>(limit_bytes),
                                              static_cast<double>(needed_bytes));
   // `--limit=80` where 80% or 80GiB was meant.
+  int64_t number;
   const std::string hint =
-      limit_bytes > 0 && limit_bytes <= 100
-          ? absl::StrCat("; for a share of the peak, write ", limit_bytes, "%")
+      absl::SimpleAtoi(given, &number) && number > 0 && number <= 100
+          ? absl::StrCat("; for a share of the peak, write ", number, "%")
           : "";
   return absl::ResourceExhaustedError(absl::StrCat(
       module_name, " does not fit in ", limit, ": it needs ", needed,

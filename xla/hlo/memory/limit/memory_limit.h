@@ -48,10 +48,11 @@ class MemoryLimit {
 //
 //   step does not fit in 16.0 GiB: it needs 18.2 GiB (accounting: ours)
 //
-// Limits of up to 100 bytes are taken for shares that lack their '%', which the
-// error then suggests.
+// `given`: the text that the limit was read from. Whole numbers of up to 100
+// are taken for shares that lack their '%', which the error then suggests.
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
-                             int64_t needed_bytes, MemoryAccounting accounting);
+                             int64_t needed_bytes, MemoryAccounting accounting,
+                             absl::string_view given);
 
 }  // namespace xla
 

@@ -74,24 +74,32 @@ TEST(MemoryLimitTest, ErrorsNameTheText) {
 }
 
 TEST(MemoryLimitTest, AnUnmetLimitSaysWhatIsCounted) {
-  const absl::Status status =
-      UnmetLimitError("step", 16 << 10, 20 << 10, MemoryAccounting::kUpstream);
+  const absl::Status status = UnmetLimitError(
+      "step", 16 << 10, 20 << 10, MemoryAccounting::kUpstream, "16KiB");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(),
             "step does not fit in 16.0 KiB: it needs 20.0 KiB (accounting: "
             "upstream)");
-  EXPECT_THAT(UnmetLimitError("step", 1300000, 1300001, MemoryAccounting::kOurs)
+  EXPECT_THAT(UnmetLimitError("step", 1300000, 1300001, MemoryAccounting::kOurs,
+                              "1300000")
                   .message(),
               HasSubstr("fit in 1300000 B: it needs 1300001 B"));
+}
+
+TEST(MemoryLimitTest, SmallNumbersMayBeShares) {
+  const auto message = [](int64_t bytes, absl::string_view given) {
+    return std::string(
+        UnmetLimitError("step", bytes, 4096, MemoryAccounting::kOurs, given)
+            .message());
+  };
   EXPECT_THAT(
-      UnmetLimitError("step", 80, 4096, MemoryAccounting::kOurs).message(),
+      message(80, "80"),
       HasSubstr("(accounting: ours); for a share of the peak, write 80%"));
-  EXPECT_THAT(
-      UnmetLimitError("step", 0, 4096, MemoryAccounting::kOurs).message(),
-      Not(HasSubstr("share")));
-  EXPECT_THAT(
-      UnmetLimitError("step", 101, 4096, MemoryAccounting::kOurs).message(),
-      Not(HasSubstr("share")));
+  EXPECT_THAT(message(0, "0"), Not(HasSubstr("share")));
+  EXPECT_THAT(message(101, "101"), Not(HasSubstr("share")));
+  // 2 % of the peak are 80 bytes, which nobody wrote.
+  EXPECT_THAT(message(80, "2%"), Not(HasSubstr("share")));
+  EXPECT_THAT(message(80, "80B"), Not(HasSubstr("share")));
 }
 
 // Arguments count in ours only; the result at all times only in upstream's; the

@@ -80,7 +80,7 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
   }
   if (peak_bytes > limit_bytes) {
     unmet_limit_ = UnmetLimitError(module->name(), limit_bytes, peak_bytes,
-                                   options_.accounting);
+                                   options_.accounting, options_.memory_limit);
   }
   return result.changed;
 }

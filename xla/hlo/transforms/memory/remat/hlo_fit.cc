@@ -166,8 +166,8 @@ absl::StatusOr<RematCurve::Point> PlanPoint(const HloFitOptions& options,
 }
 
 // What no plan gets below. That of the module as it is and of its loops is
-// quickly told; under a limit so low, but one that the module as it is does not
-// meet, other rewrites are looked at, which may go lower.
+// quickly told. Planning for that limit, or for one just below the peak if the
+// module meets it as it is, looks at other rewrites, which may go lower.
 absl::StatusOr<int64_t> FloorOfCurve(const HloFitOptions& options, int64_t peak,
                                      const HloModule& module) {
   TF_ASSIGN_OR_RETURN(
@@ -227,7 +227,7 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
   }
   if (result.met) return absl::OkStatus();
   return UnmetLimitError(module->name(), limit_bytes, result.peak_after_bytes,
-                         options.remat.accounting);
+                         options.remat.accounting, options.remat.memory_limit);
 }
 
 absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
@@ -269,7 +269,8 @@ absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
   return curve;
 }
 
-absl::Status CheckBudgetCurve(const RematCurve& curve) {
+absl::Status CheckBudgetCurve(const HloFitOptions& options,
+                              const RematCurve& curve) {
   if (!curve.has_limit_bytes()) return absl::OkStatus();
   double least = curve.peak_before_bytes();
   for (const RematCurve::Point& point : curve.points()) {
@@ -279,9 +280,9 @@ absl::Status CheckBudgetCurve(const RematCurve& curve) {
   MemoryAccounting accounting = MemoryAccounting::kOurs;
   std::string error;
   AbslParseFlag(curve.accounting(), &accounting, &error);
-  return UnmetLimitError(curve.module(),
-                         static_cast<int64_t>(curve.limit_bytes()),
-                         static_cast<int64_t>(least), accounting);
+  return UnmetLimitError(
+      curve.module(), static_cast<int64_t>(curve.limit_bytes()),
+      static_cast<int64_t>(least), accounting, options.remat.memory_limit);
 }
 
 absl::Status PrintBudgetCurve(const HloFitOptions& options,

@@ -41,7 +41,8 @@ absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
                                             const HloModule& module);
 
 // ResourceExhausted if none of the plans meets the limit that was given.
-absl::Status CheckBudgetCurve(const RematCurve& curve);
+absl::Status CheckBudgetCurve(const HloFitOptions& options,
+                              const RematCurve& curve);
 
 // As text, or as the options specify.
 absl::Status PrintBudgetCurve(const HloFitOptions& options,
