@@ -10,8 +10,9 @@ random-hlo, FILEs, and of those two also what hlo-opt makes of them with each of
 --pipelines. For each, operations, transcendentals and bytes read and written,
 and of each operand and output, its bytes and how often it is read. Prints the
 first --show modules of each difference that KNOWN does not list, and a table.
-The exit status is 1 if there is one. XLA answers each module in a process of
-its own. If jaxlib is not installed, the script says so and exits with status 0.
+The exit status is 1 if there is one, or if nothing was compared. XLA answers
+each module in a process of its own. If jaxlib is not installed, the script says
+so and exits with status 0.
 """
 
 import argparse
@@ -172,6 +173,9 @@ def main():
     print(f"{kind:10}{counts[kind]:6}")
   for key, count in sorted(shown.items()):
     print(f"{count:6} {key}")
+  if sum(counts.values()) == counts["no answer"]:
+    print("nothing compared")
+    failed += 1
   return 1 if failed else 0
 
 

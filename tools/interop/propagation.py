@@ -18,10 +18,10 @@ Prints the differences, and a table:
   whole    {replicated} in one and nothing in the other: partitioned alike
   differ   everything else
 
-Exit status 1 if more than --limit differ, or if ours fails on a module that XLA
-took. --folder keeps NAME.before, NAME.xla and NAME.ours. XLA runs in a process
-for many modules; those that crash it, or that it refuses, are named and not
-counted.
+Exit status 1 if more than --limit differ, if ours fails on a module that XLA
+took, or if nothing was compared. --folder keeps NAME.before, NAME.xla and
+NAME.ours. XLA runs in a process for many modules; those that crash it, or that
+it refuses, are named and not counted.
 """
 
 import argparse
@@ -258,6 +258,9 @@ def main():
               f"{folder}/{name}.ours") as ours:
             compare(f"{name} ({flags})", theirs.read(), ours.read(), counts)
       failed += counts["failed"] + max(counts["differ"] - options.limit, 0)
+      if not counts["modules"]:
+        print(f"{flags}: nothing compared")
+        failed += 1
       table.append((flags, counts))
   columns = ("modules", "refused", "failed", "same", "whole", "differ")
   print("\n" + f"{'':12}" + "".join(f"{c:>9}" for c in columns))
