@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/evaluator/run/init_values.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
@@ -95,9 +97,11 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
   return AddConvert(clamped, S32, b);
 }
 
-Literal SumIdentity(PrimitiveType type) {
+std::optional<Literal> SumIdentity(PrimitiveType type) {
   // 0 + -0 is 0, -0 + -0 is not.
   switch (type) {
+    case F8E8M0FNU:  // Every value is a power of 2, or NaN.
+      return std::nullopt;
     case C64:
       return LiteralUtil::CreateR0<complex64>({-0.0f, -0.0f});
     case C128:
@@ -297,7 +301,13 @@ PrimitiveType IntegerOfBits(PrimitiveType type) {
 }
 
 HloInstruction* NothingToAdd(const Shape& shape, SpmdBuilder* b) {
-  return CreateConstant(shape, SumIdentity(shape.element_type()), b);
+  std::optional<Literal> nothing = SumIdentity(shape.element_type());
+  if (!nothing.has_value()) {
+    b->Fail(absl::UnimplementedError(absl::StrCat(
+        "addends of a type without zero: ", ShapeUtil::HumanString(shape))));
+    nothing = LiteralUtil::One(shape.element_type());
+  }
+  return CreateConstant(shape, *std::move(nothing), b);
 }
 
 namespace {

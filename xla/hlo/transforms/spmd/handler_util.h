@@ -54,8 +54,8 @@ inline const HloSharding& CuttingSharding(const HloInstruction& hlo,
 }
 
 // What leaves every addend of a sum as it is, bit by bit: -0 where there is
-// one.
-Literal SumIdentity(PrimitiveType type);
+// one. nullopt for types without zero.
+std::optional<Literal> SumIdentity(PrimitiveType type);
 // The identity of a combiner of one instruction: x such that combining it with
 // any y gives y bit by bit. nullopt if there is none, or if the computation has
 // another form.
@@ -107,7 +107,7 @@ HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
 // The type in which sums with zeros keep every bit of a value, or INVALID:
 // unsigned integers for floating point, where -0 + 0 is 0.
 PrimitiveType IntegerOfBits(PrimitiveType type);
-// An array of SumIdentity.
+// An array of SumIdentity. The builder fails if there is none.
 HloInstruction* NothingToAdd(const Shape& shape, SpmdBuilder* b);
 
 // The shards of each group side by side along `dim`, in the shape `whole`: an
