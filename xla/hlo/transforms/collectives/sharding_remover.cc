@@ -1,5 +1,7 @@
 #include "xla/hlo/transforms/collectives/sharding_remover.h"
 
+#include <vector>
+
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,19 +33,28 @@ bool KeepsShape(const HloInstruction& call) {
 }
 
 // The operand with copies of the arrays that lie otherwise in the call's
-// result.
+// result. The copies and what holds them have the call's place in the order.
 absl::StatusOr<HloInstruction*> InLayoutsOf(const HloInstruction& call,
                                             HloInstruction* operand) {
-  return operand->parent()->DeepCopyInstructionWithCustomCopier(
-      operand, [&](HloInstruction* leaf, const ShapeIndex& index,
-                   HloComputation* computation) {
-        const Shape& shape = ShapeUtil::GetSubshape(call.shape(), index);
-        if (ShapeUtil::Equal(leaf->shape(), shape)) return leaf;
-        HloInstruction* copy = computation->AddInstruction(
-            HloInstruction::CreateUnary(shape, HloOpcode::kCopy, leaf));
-        copy->set_metadata_ptr(call.metadata_ptr());
-        return copy;
-      });
+  std::vector<HloInstruction*> ordered;
+  TF_ASSIGN_OR_RETURN(
+      HloInstruction * value,
+      operand->parent()->DeepCopyInstructionWithCustomCopier(
+          operand, [&](HloInstruction* leaf, const ShapeIndex& index,
+                       HloComputation* computation) {
+            const Shape& shape = ShapeUtil::GetSubshape(call.shape(), index);
+            if (ShapeUtil::Equal(leaf->shape(), shape)) return leaf;
+            HloInstruction* copy = computation->AddInstruction(
+                HloInstruction::CreateUnary(shape, HloOpcode::kCopy, leaf));
+            copy->set_metadata_ptr(call.metadata_ptr());
+            ordered.push_back(copy);
+            return copy;
+          }));
+  if (!absl::c_linear_search(ordered, value)) ordered.push_back(value);
+  for (HloInstruction* inst : ordered) {
+    TF_RETURN_IF_ERROR(inst->CopyAllControlDepsFrom(&call));
+  }
+  return value;
 }
 
 // Readers of the call read its operand.
@@ -63,7 +74,6 @@ absl::Status Forward(HloInstruction* call) {
     TF_RETURN_IF_ERROR(PassOrderOn(call));
   } else {
     TF_ASSIGN_OR_RETURN(value, InLayoutsOf(*call, operand));
-    TF_RETURN_IF_ERROR(value->CopyAllControlDepsFrom(call));
     TF_RETURN_IF_ERROR(call->DropAllControlDeps());
   }
   TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(value));
