@@ -131,7 +131,7 @@ void CheckFlagValue(const std::string& argument, const char* next,
   const std::string name = absl::StrCat(flag->Name().size() == 1 ? "-" : "--",
                                         WithDashes(flag->Name()));
   const size_t equals = argument.find('=');
-  std::string value;
+  std::optional<std::string> value;
   if (equals != std::string::npos) {
     value = argument.substr(equals + 1);
   } else if (flag->IsOfType<bool>()) {
@@ -139,21 +139,20 @@ void CheckFlagValue(const std::string& argument, const char* next,
   } else if (next != nullptr) {
     value = next;
   }
-  const bool is_missing = equals == std::string::npos && next == nullptr;
-  // Or empty, such as --limit=$LIMIT without a LIMIT. --passes= says to run
-  // none.
-  if (is_missing || (value.empty() && flag->IsOfType<std::string>() &&
-                     flag->Name() != "passes")) {
+  // None, or an empty one, such as --limit=$LIMIT without a LIMIT. --passes=
+  // says to run none.
+  if (!value.has_value() || (value->empty() && flag->IsOfType<std::string>() &&
+                             flag->Name() != "passes")) {
     std::cerr << name << " needs a value: " << name << "=...\n";
     std::exit(kFailed);
   }
   std::string error;
-  if (flag->ParseFrom(value, &error)) return;
+  if (flag->ParseFrom(*value, &error)) return;
   // absl puts its own spelling of the flag before the reason.
   const std::string own =
       absl::StrCat("specified for flag '", flag->Name(), "'");
   const size_t reason = error.find(own);
-  std::cerr << name << "=" << value << ": not a valid value"
+  std::cerr << name << "=" << *value << ": not a valid value"
             << (reason == std::string::npos ? ""
                                             : error.substr(reason + own.size()))
             << (flag->IsOfType<bool>() ? "; the flag is true or false" : "")

@@ -86,6 +86,9 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
     options.as.clear();
     module = std::move(whole);
     prepared = RunPreparation(options, registry, module.get());
+    input.set_description(
+        absl::StrCat(input.description(),
+                     ", as it cannot be partitioned (--as=gpu says why)"));
   }
   TF_ASSIGN_OR_RETURN(Preparation preparation, std::move(prepared));
   input.set_passes(std::move(preparation.passes));
