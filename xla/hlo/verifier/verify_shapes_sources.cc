@@ -71,7 +71,7 @@ absl::Status CheckRng(const Context& context, const HloInstruction& inst) {
                                  context.Str(bound)));
     }
   }
-  // Also where precisions may be mixed.
+  // Mixed precision does not allow this either.
   if (inst.operand(0)->shape().element_type() !=
       inst.operand(1)->shape().element_type()) {
     return Broken(Invariant::V58, inst,

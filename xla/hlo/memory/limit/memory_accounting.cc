@@ -240,13 +240,15 @@ std::string AbslUnparseFlag(MemoryAccounting accounting) {
   return "";
 }
 
-std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting) {
+std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting,
+                                         const HloModule& module) {
   switch (accounting) {
     case MemoryAccounting::kOurs:
       return std::make_unique<AliasInfo>();
     case MemoryAccounting::kUpstream:
       return nullptr;
     case MemoryAccounting::kAllocated:
+      if (IsCompiledForCpu(module)) return std::make_unique<AliasInfo>();
       return std::make_unique<AllocatingAliasInfo>();
   }
   return nullptr;

@@ -28,9 +28,9 @@ enum class MemoryAccounting {
   // As OpenXLA's GPU compiler then allocates for the module as it stands:
   // temporaries packed by best fit, arguments and results all the time, what
   // these two share once, outputs in the memory of operands where its kernels
-  // write in place (gpu_alias_info.h). Peaks of modules whose backend configs
-  // are XLA:CPU's (ynn and xnn fusions, outer_dimension_partitions) follow the
-  // rules of AliasInfo alone, as that compiler does; plans do not know this.
+  // write in place (gpu_alias_info.h). Modules whose backend configs are
+  // XLA:CPU's (ynn and xnn fusions, outer_dimension_partitions) follow the
+  // rules of AliasInfo alone, as that compiler does.
   kAllocated,
 };
 
@@ -41,7 +41,8 @@ std::string AbslUnparseFlag(MemoryAccounting accounting);
 
 // Which results take the memory of operands without later readers, as
 // ScheduledPeakBytes counts; null for upstream's, which knows of none.
-std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting);
+std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting,
+                                         const HloModule& module);
 
 // The peak of a scheduled module, in bytes. `execution_threads` matter to
 // upstream's accounting only. InvalidArgument where the schedule is not one of

@@ -294,10 +294,17 @@ ENTRY main {
   ROOT r = f32[1,64]{1,0} slice(b), slice={[0:1], [0:64]}
 })"));
     EXPECT_TRUE(module.ok()) << module.status();
-    return module.ok()
-               ? ScheduledPeakBytes(**module, MemoryAccounting::kAllocated)
-                     .value()
-               : -1;
+    if (!module.ok()) return int64_t{-1};
+    const int64_t bytes =
+        ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value();
+    // Plans count by the same rules.
+    const HloInstruction* all_reduce =
+        (*module)->entry_computation()->root_instruction()->operand(0);
+    EXPECT_EQ(MakeAliasInfo(MemoryAccounting::kAllocated, **module)
+                  ->MayAlias(all_reduce->operand(0), {}, all_reduce, {})
+                  .value_or(false),
+              bytes < 3 * 64 * 64 * 4);
+    return bytes;
   };
   constexpr int64_t kMatrix = 64 * 64 * 4;
   EXPECT_EQ(bytes(""), 256 + 2 * kMatrix);

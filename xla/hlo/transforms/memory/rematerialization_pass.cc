@@ -22,7 +22,7 @@ absl::Status RematerializationPass::StartReport(const HloModule& before) {
 
 absl::StatusOr<PassReport> RematerializationPass::FinishReport(
     const HloModule& after) {
-  const RematPlanOptions plan = MakeRematPlanOptions(options_, 0);
+  const RematPlanOptions plan = MakeRematPlanOptions(options_, 0, after);
   TF_ASSIGN_OR_RETURN(
       RematChoices choices,
       FindRematChoices(after, plan.device, [&plan](const Shape& shape) {

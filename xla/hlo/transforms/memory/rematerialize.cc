@@ -219,7 +219,7 @@ constexpr int64_t kUsesOfInstruction = 10;
 absl::StatusOr<RematPlanResult> RunPlan(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module, const ExecutionThreads& threads) {
-  RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes);
+  RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes, *module);
   if (options.compiled.has_value()) {
     TF_ASSIGN_OR_RETURN(plan.fused, options.compiled->fused(*module));
     plan.max_measured = module->instruction_count() <= kSmall
@@ -345,7 +345,8 @@ absl::StatusOr<int64_t> RematerializationLimit(
 }
 
 RematPlanOptions MakeRematPlanOptions(
-    const HloRematerializationOptions& options, int64_t limit_bytes) {
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    const HloModule& module) {
   RematPlanOptions plan;
   plan.limit_bytes = limit_bytes;
   plan.sizes = SizeOptions(options);
@@ -363,15 +364,15 @@ RematPlanOptions MakeRematPlanOptions(
     plan.peak = options.compiled->bytes;
   } else if (options.accounting != MemoryAccounting::kUpstream) {
     plan.peak = [sizes = plan.sizes,
-                 accounting = options.accounting](const HloModule& module) {
-      return ScheduledPeakBytes(module, accounting, sizes);
+                 accounting = options.accounting](const HloModule& planned) {
+      return ScheduledPeakBytes(planned, accounting, sizes);
     };
   }
   if (options.accounting != MemoryAccounting::kUpstream) {
-    plan.in_place = MakeAliasInfo(options.accounting);
+    plan.in_place = MakeAliasInfo(options.accounting, module);
     plan.always_there = [sizes = plan.sizes, accounting = options.accounting](
-                            const HloModule& module) {
-      return BytesAlwaysThere(module, accounting, sizes);
+                            const HloModule& planned) {
+      return BytesAlwaysThere(planned, accounting, sizes);
     };
   }
   return plan;

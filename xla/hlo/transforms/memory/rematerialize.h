@@ -141,10 +141,11 @@ absl::StatusOr<int64_t> RematerializationLimit(
     const HloRematerializationOptions& options, const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-// The planner's options for a limit in bytes; `others` and `move_out` are left
-// empty.
+// The planner's options for a limit in bytes on plans of the module; `others`
+// and `move_out` are left empty.
 RematPlanOptions MakeRematPlanOptions(
-    const HloRematerializationOptions& options, int64_t limit_bytes);
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    const HloModule& module);
 
 // Rewrites a scheduled module so that it needs at most `limit_bytes`, whatever
 // `options.memory_limit` says: the work of the pass hlo-rematerialization and

@@ -25,8 +25,8 @@ namespace {
 absl::StatusOr<RematPlanResult> Describe(const HloFitOptions& options,
                                          HloModule* module) {
   return PlanRematerialization(
-      module,
-      MakeRematPlanOptions(options.remat, std::numeric_limits<int64_t>::max()));
+      module, MakeRematPlanOptions(
+                  options.remat, std::numeric_limits<int64_t>::max(), *module));
 }
 
 // Rewrites by one of OpenXLA's algorithms, and measures what that takes without
@@ -173,8 +173,9 @@ absl::StatusOr<int64_t> FloorOfCurve(const HloFitOptions& options, int64_t peak,
   TF_ASSIGN_OR_RETURN(
       const int64_t bound,
       RematLowerBound(
-          module, MakeRematPlanOptions(options.remat,
-                                       std::numeric_limits<int64_t>::max())));
+          module,
+          MakeRematPlanOptions(options.remat,
+                               std::numeric_limits<int64_t>::max(), module)));
   const int64_t floor = std::min(peak, bound);
   const std::unique_ptr<HloModule> copy = module.Clone("");
   TF_ASSIGN_OR_RETURN(
