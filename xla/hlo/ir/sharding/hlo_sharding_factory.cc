@@ -282,8 +282,9 @@ absl::StatusOr<HloSharding> HloSharding::MakeTiled(
   }
   if (replicate_on_last_tile_dim) return PartialTile(assignment, metadata);
   if (!subgroup_types.empty()) {
-    // One group of all devices. Groups of size 1 are dropped if there are several
-    // devices, as in Subgroup, so that what is printed reads back as itself.
+    // One group of all devices. Groups of size 1 are dropped if there are
+    // several devices, as in Subgroup, so that what is printed reads back as
+    // itself.
     const int64_t devices = assignment.num_elements();
     const int64_t rank = assignment.num_dimensions() - groups;
     const auto is_whole = [&](OpSharding::Type type) {
