@@ -44,7 +44,7 @@ class BufferAllocation {
   bool is_thread_local() const { return is_thread_local_; }
   void set_is_thread_local(bool value) { is_thread_local_ = value; }
 
-  // Whether it holds a tuple's table of pointers.
+  // Whether it holds nothing but tables of pointers of tuples.
   bool is_tuple() const { return is_tuple_; }
   void set_is_tuple(bool value) { is_tuple_ = value; }
 

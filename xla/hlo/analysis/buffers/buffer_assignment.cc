@@ -14,17 +14,17 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/buffers/buffer_allocation.h"
+#include "xla/hlo/analysis/buffers/scratch_layout.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
-#include "xla/util.h"
 
 namespace xla {
 
@@ -210,10 +210,6 @@ void BufferAssignment::Finalize() {
   for (BufferAllocation& allocation : allocations_) {
     FindPeakBuffers(allocation);
   }
-  ComputeStats();
-}
-
-void BufferAssignment::ComputeStats() {
   stats_ = Stats();
   for (const BufferAllocation& allocation : allocations_) {
     const int64_t size = allocation.size();
@@ -243,63 +239,57 @@ void BufferAssignment::ComputeStats() {
 void BufferAssignment::CombineTemporaries(
     const BufferValue::AlignmentFunction& alignment,
     std::optional<BufferValue::Color> temp_color) {
-  struct Last {
-    size_t index;  // in `combined`
-    int64_t page = 0;
-  };
-  const int64_t limit = static_cast<int64_t>(
-      std::min<uint64_t>(multiheap_size_constraint_per_heap(),
-                         std::numeric_limits<int64_t>::max()));
-  absl::flat_hash_map<BufferValue::Color, Last> last_of_color;
-  std::vector<BufferAllocation> kept, combined;
+  const auto scratch =
+      std::stable_partition(allocations_.begin(), allocations_.end(),
+                            [](const BufferAllocation& allocation) {
+                              return !allocation.IsPreallocatedTempBuffer();
+                            });
+  std::vector<ScratchLayout::Piece> pieces;
+  for (auto it = scratch; it != allocations_.end(); ++it) {
+    pieces.push_back({it->color(), it->size()});
+  }
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  const uint64_t page_size = multiheap_size_constraint_per_heap();
+  const ScratchLayout layout = LayOutScratch(
+      pieces, alignment,
+      page_size == 0 ? kNoLimit : std::min<uint64_t>(page_size, kNoLimit));
+
+  std::vector<BufferAllocation> blocks;
+  for (const ScratchLayout::Block& block : layout.blocks) {
+    BufferAllocation& allocation = blocks.emplace_back(
+        /*index=*/0, block.size,
+        block.color == 0 ? temp_color.value_or(0) : block.color);
+    allocation.page_id_ = block.page;
+    allocation.is_tuple_ = true;
+    allocation.fragmentation_bytes_ = block.padding;
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const BufferAllocation& piece = scratch[i];
+    const auto [block, base] = layout.places[i];
+    BufferAllocation& allocation = blocks[block];
+    for (const auto& [value, place] : piece.assigned_buffers_) {
+      allocation.AddAssignment(*value, base + place.offset, place.size);
+    }
+    for (const HeapSimulatorTrace& trace : piece.heap_traces_) {
+      allocation.AddHeapTrace(trace);
+    }
+    allocation.is_tuple_ &= piece.is_tuple_;
+    allocation.fragmentation_bytes_ += piece.fragmentation_bytes_;
+  }
+  allocations_.erase(scratch, allocations_.end());
+  absl::c_move(blocks, std::back_inserter(allocations_));
+
+  BufferAllocation::Index index = 0;
   for (BufferAllocation& allocation : allocations_) {
-    if (!allocation.IsPreallocatedTempBuffer()) {
-      kept.push_back(std::move(allocation));
-      continue;
-    }
-    auto [it, is_first] =
-        last_of_color.try_emplace(allocation.color(), Last{combined.size()});
-    Last& last = it->second;
-    const bool is_full =
-        !is_first && limit > 0 &&
-        combined[last.index].size() > limit - allocation.size();
-    if (is_full) last = {combined.size(), last.page + 1};
-    if (is_first || is_full) {
-      combined.push_back(std::move(allocation));
-      combined.back().set_page_id(last.page);
-      continue;
-    }
-    BufferAllocation& into = combined[last.index];
-    const int64_t base = RoundUpTo(
-        into.size(), std::max<int64_t>(1, alignment(allocation.color())));
-    for (const auto& [value, place] : allocation.assigned_buffers_) {
-      into.AddAssignment(*value, base + place.offset, place.size);
-    }
-    into.size_ = base + allocation.size();
-    into.is_tuple_ = into.is_tuple_ && allocation.is_tuple_;
-    into.fragmentation_bytes_ += allocation.fragmentation_bytes_;
-    absl::c_copy(allocation.heap_traces_,
-                 std::back_inserter(into.heap_traces_));
-    absl::c_copy(allocation.peak_buffers_,
-                 std::back_inserter(into.peak_buffers_));
-  }
-  for (BufferAllocation& allocation : combined) {
-    if (allocation.color() == 0) allocation.set_color(temp_color.value_or(0));
-    absl::c_sort(allocation.peak_buffers_, HloValue::IdLessThan);
-    kept.push_back(std::move(allocation));
-  }
-  allocations_ = std::move(kept);
-  for (size_t i = 0; i < allocations_.size(); ++i) {
-    BufferAllocation& allocation = allocations_[i];
-    allocation.index_ = i;
+    allocation.index_ = index;
     for (HeapSimulatorTrace& trace : allocation.heap_traces_) {
-      trace.set_buffer_allocation_index(i);
+      trace.set_buffer_allocation_index(index);
     }
     for (const auto& [value, place] : allocation.assigned_buffers_) {
-      allocation_of_value_[value->id()] = i;
+      allocation_of_value_[value->id()] = index;
     }
+    ++index;
   }
-  ComputeStats();
 }
 
 }  // namespace xla

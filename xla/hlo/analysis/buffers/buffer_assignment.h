@@ -219,10 +219,10 @@ class BufferAssignment {
         alias_analysis_(std::move(alias_analysis)) {}
 
   void FindPeakBuffers(BufferAllocation& allocation) const;
-  void ComputeStats();
   // Puts the scratch allocations of each colour one after another into one, or
-  // as many as it takes if the memory of a colour is split; these come last.
-  // Those of colour 0 get `temp_color`. Call after Finalize.
+  // as many as it takes if the memory of a colour is split (see LayOutScratch);
+  // these come last. Those of colour 0 get `temp_color`. Call before Finalize,
+  // which finds statistics and peaks.
   void CombineTemporaries(const BufferValue::AlignmentFunction& alignment,
                           std::optional<BufferValue::Color> temp_color);
 

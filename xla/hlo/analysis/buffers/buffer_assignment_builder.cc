@@ -460,10 +460,10 @@ absl::Status BufferAssignmentBuilder::Run() {
   for (const auto& [key, values] : heaps) {
     TF_RETURN_IF_ERROR(AssignTemporaries(key, values));
   }
-  assignment_.Finalize();
   if (!assignment_.HasHloLiveRange()) {
     assignment_.CombineTemporaries(alignment_, options_.temp_buffer_color);
   }
+  assignment_.Finalize();
   if (options_.preset_assignments == nullptr) return absl::OkStatus();
   const absl::Status status = CheckBufferAssignment(assignment_, alias_info_);
   if (status.ok()) return status;

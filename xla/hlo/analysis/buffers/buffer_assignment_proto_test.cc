@@ -42,6 +42,30 @@ TEST_F(BufferAssignmentProtoTest, ProtoHoldsTheAssignment) {
           .ok());
 }
 
+TEST_F(BufferAssignmentProtoTest, ProtoHoldsPeaksWithoutASchedule) {
+  AssignUnordered(R"(
+ENTRY e {
+  p = f32[20] parameter(0)
+  q = f32[24] parameter(1)
+  a = f32[20] reverse(p), dimensions={0}
+  b = f32[24] reverse(q), dimensions={0}
+  ROOT c = f32[44] concatenate(a, b), dimensions={0}
+})");
+  auto again = BufferAssignment::FromProto(assignment_->ToProto(),
+                                           module_.get(), SizeOf, &alias_info_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->ToString(), assignment_->ToString());
+  EXPECT_EQ((*again)->temp_allocation_total_size(), 80 + 96);
+  for (const BufferAllocation& allocation : assignment_->Allocations()) {
+    const auto& before = allocation.PeakMemoryLogicalBuffers();
+    const auto& after =
+        (*again)->GetAllocation(allocation.index()).PeakMemoryLogicalBuffers();
+    ASSERT_EQ(before.size(), 1);
+    ASSERT_EQ(after.size(), 1);
+    EXPECT_EQ(before[0]->instruction(), after[0]->instruction());
+  }
+}
+
 TEST_F(BufferAssignmentProtoTest, SlicesGoThroughProtos) {
   Assign(kLoop);
   const BufferAllocation::Slice slice = Slice("t1");
