@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffers/buffer_allocation.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 #include "xla/hlo/analysis/heap/may_write_over.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_live_range.h"
 #include "xla/hlo/analysis/hlo_value.h"
@@ -44,22 +47,34 @@ absl::Status Overlap(const HloValue& early, const HloValue& late,
       late.ToShortString(), " overlap in ", allocation.ToShortString()));
 }
 
+// A sweep over values by offset, with the set of those that reach as far: each
+// new value is compared with all of these. Quadratic only in the number of
+// values that share bytes.
 absl::Status CheckWithoutSchedule(const BufferAssignment& assignment,
                                   const BufferAllocation& allocation,
                                   const AliasInfo* alias_info) {
-  const auto placed = allocation.SortedBuffers();
-  for (int64_t i = 0; i < placed.size(); ++i) {
-    for (int64_t j = 0; j < i; ++j) {
-      const HloValue& a = *placed[j].first;
-      const HloValue& b = *placed[i].first;
-      if (allocation.GetSlice(a).OverlapsWith(allocation.GetSlice(b)) &&
-          assignment.alias_analysis().GetBufferContainingValue(a) !=
-              assignment.alias_analysis().GetBufferContainingValue(b) &&
+  auto placed = allocation.SortedBuffers();
+  absl::c_stable_sort(placed, [](const auto& a, const auto& b) {
+    return a.second.offset < b.second.offset;
+  });
+  const HloAliasAnalysis& alias = assignment.alias_analysis();
+  std::vector<std::pair<const HloValue*, int64_t>> open;  // with its end
+  for (const auto& [value, place] : placed) {
+    if (place.size == 0) continue;
+    const int64_t offset = place.offset;
+    open.erase(
+        std::remove_if(open.begin(), open.end(),
+                       [=](const auto& low) { return low.second <= offset; }),
+        open.end());
+    for (const auto& [low, end] : open) {
+      if (alias.GetBufferContainingValue(*low) !=
+              alias.GetBufferContainingValue(*value) &&
           assignment.hlo_ordering().MayInterfere(
-              a, b, assignment.dataflow_analysis(), alias_info)) {
-        return Overlap(a, b, allocation);
+              *low, *value, assignment.dataflow_analysis(), alias_info)) {
+        return Overlap(*low, *value, allocation);
       }
     }
+    open.emplace_back(value, offset + place.size);
   }
   return absl::OkStatus();
 }

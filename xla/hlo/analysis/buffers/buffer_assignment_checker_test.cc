@@ -2,6 +2,7 @@
 
 #include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -32,6 +33,31 @@ TEST_F(BufferAssignmentCheckerTest, CheckerSeesOverlap) {
   const absl::Status replayed =
       ReplayBufferAssignment(assignment, module_->schedule());
   EXPECT_EQ(replayed.code(), absl::StatusCode::kInternal) << replayed;
+}
+
+TEST_F(BufferAssignmentCheckerTest, CheckerSeesOverlapWithoutASchedule) {
+  AssignUnordered(R"(
+ENTRY e {
+  p = f32[20] parameter(0)
+  q = f32[20] parameter(1)
+  a = f32[20] reverse(p), dimensions={0}
+  b = f32[20] reverse(q), dimensions={0}
+  ROOT c = f32[40] concatenate(a, b), dimensions={0}
+})");
+  const auto& dataflow = assignment_->dataflow_analysis();
+  const HloValue& a = dataflow.GetValueDefinedAt(Find("a"));
+  const HloValue& b = dataflow.GetValueDefinedAt(Find("b"));
+  BufferAllocation* both =
+      assignment_->GetMutableAllocation(Slice("a").index());
+  for (const int64_t offset : {0, 16, 64, 79, 80}) {
+    assignment_->AddAssignment(both, a, 0);
+    assignment_->AddAssignment(both, b, offset);
+    const absl::Status status =
+        CheckBufferAssignment(*assignment_, &alias_info_);
+    EXPECT_EQ(status.code(),
+              offset < 80 ? absl::StatusCode::kInternal : absl::StatusCode::kOk)
+        << offset << ": " << status;
+  }
 }
 
 TEST_F(BufferAssignmentCheckerTest, ReplayTellsMissingCopiesFromOverlap) {
