@@ -319,26 +319,46 @@ std::optional<Range> RangeOfBound(const Bound& bound, int64_t init) {
                /*is_linear=*/true);
 }
 
-// Whether the body hands the element on inside a tuple of its own that holds an
-// array, before it is the next value.
+// Whether the body puts the element into a tuple that also holds an array, and
+// takes it out again, before it is the next value.
 bool IsHandedOnBesideArrays(const HloInstruction* while_op, int64_t element) {
   const HloInstruction* root = while_op->while_body()->root_instruction();
   if (root->opcode() != HloOpcode::kTuple) return false;
   const auto is_array = [](const ShapeUtil::IndexedShape& leaf) {
     return leaf.shape.IsArray() && !ShapeUtil::IsEffectiveScalar(leaf.shape);
   };
-  std::vector<const HloInstruction*> work = {root->operand(element)};
-  absl::flat_hash_set<const HloInstruction*> seen(work.begin(), work.end());
+  // Instructions, and what of their results the next value comes from.
+  std::vector<std::pair<const HloInstruction*, ShapeIndex>> work;
+  absl::flat_hash_set<std::pair<const HloInstruction*, ShapeIndex>> seen;
+  const auto visit = [&](const HloInstruction* inst, const ShapeIndex& index) {
+    if (seen.emplace(inst, index).second) work.emplace_back(inst, index);
+  };
+  visit(root->operand(element), {});
   while (!work.empty()) {
-    const HloInstruction* inst = work.back();
+    auto [inst, index] = std::move(work.back());
     work.pop_back();
-    if (inst->opcode() == HloOpcode::kTuple &&
-        absl::c_any_of(ShapeUtil::GetLeafShapes(inst->shape()), is_array)) {
-      return true;
+    switch (inst->opcode()) {
+      case HloOpcode::kGetTupleElement:
+        index.push_front(inst->tuple_index());
+        visit(inst->operand(0), index);
+        continue;
+      case HloOpcode::kTuple:
+        if (absl::c_any_of(ShapeUtil::GetLeafShapes(inst->shape()), is_array)) {
+          return true;
+        }
+        if (index.empty()) break;
+        visit(inst->operand(index.front()),
+              ShapeIndex(index.begin() + 1, index.end()));
+        continue;
+      case HloOpcode::kCopy:
+      case HloOpcode::kOptimizationBarrier:
+      case HloOpcode::kWhile:
+        visit(inst->operand(0), index);
+        continue;
+      default:  // Their results may depend on all of their operands.
+        break;
     }
-    for (const HloInstruction* operand : inst->operands()) {
-      if (seen.insert(operand).second) work.push_back(operand);
-    }
+    for (const HloInstruction* operand : inst->operands()) visit(operand, {});
   }
   return false;
 }

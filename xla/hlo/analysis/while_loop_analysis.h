@@ -36,9 +36,10 @@ std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
     const HloInstruction* while_op);
 
 // The element of the state that alone decides when the loop ends, and whose
-// next value depends only on itself. As in OpenXLA none without known values if
-// the body hands it on inside a tuple with arrays, which is the state of
-// something else.
+// next value depends only on itself. Nullopt, as in OpenXLA, if the body takes
+// the next value out of a tuple that also holds arrays: such an element is part
+// of another state, say that of an inner loop. The variant with known values
+// finds it all the same.
 std::optional<int64_t> GetLoopInductionVarTupleIdx(
     const HloInstruction* while_op);
 // Instructions of the map whose range is a single value count as constants.

@@ -216,7 +216,22 @@ ENTRY e {
   };
   EXPECT_EQ(index("f32[4]", "inner = (s32[], f32[4]) tuple(i, x)"),
             std::nullopt);
+  EXPECT_EQ(index("f32[4]", R"(
+    pair = (s32[], f32[4]) tuple(i, x)
+    inner = (s32[], f32[4]) copy(pair))"),
+            std::nullopt);
+  EXPECT_EQ(index("f32[4]", R"(
+    pair = (s32[], f32[4]) tuple(i, x)
+    again = s32[] get-tuple-element(pair), index=0
+    inner = (s32[]) tuple(again))"),
+            std::nullopt);
   EXPECT_EQ(index("f32[4]", "inner = (s32[], f32[4]) copy(p)"), 0);
+  // What is beside it may come from anywhere.
+  EXPECT_EQ(index("f32[4]", R"(
+    pair = (s32[], f32[4]) tuple(i, x)
+    beside = s32[] get-tuple-element(pair), index=0
+    inner = (s32[], s32[]) tuple(i, beside))"),
+            0);
   EXPECT_EQ(index("f32[4]", "inner = (s32[]) tuple(i)"), 0);
   EXPECT_EQ(index("f32[]", "inner = (s32[], f32[]) tuple(i, x)"), 0);
 }

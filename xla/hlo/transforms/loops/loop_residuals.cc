@@ -61,7 +61,8 @@ struct CountedLoop {
 std::optional<CountedLoop> MatchCounted(HloInstruction* loop) {
   std::optional<LoopState> state = LoopState::Match(loop);
   if (!state.has_value()) return std::nullopt;
-  std::optional<int64_t> counter = GetLoopInductionVarTupleIdx(loop);
+  std::optional<int64_t> counter =
+      GetLoopInductionVarTupleIdxWithKnownValues(loop, {});
   std::optional<int64_t> trips = ComputeWhileLoopTripCount(loop);
   if (!counter.has_value() || !trips.has_value() || *trips <= 0 ||
       *counter >= state->size() ||
