@@ -142,14 +142,21 @@ absl::Status HloLiveRange::CheckNothingIsMissing() const {
         !schedule_.is_computation_scheduled(computation)) {
       continue;
     }
-    for (const HloInstruction* inst : computation->instructions()) {
+    // Users come first, and all that are missing so far are dead.
+    const std::vector<HloInstruction*> order =
+        computation->MakeInstructionPostOrder();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const HloInstruction* inst = *it;
       if (TimeOf(inst) >= 0) continue;
-      const bool is_dead =
-          inst->IsDead() && !inst->HasSideEffect() &&
-          inst->opcode() != HloOpcode::kParameter &&
-          !HloDataflowAnalysis::IsAsynchronousOperationDone(inst->opcode()) &&
-          inst->control_successors().empty();
-      if (!is_dead) return BadSchedule(*computation, "misses", *inst);
+      const auto is_there = [this](const HloInstruction* user) {
+        return TimeOf(user) >= 0;
+      };
+      if (inst->IsRoot() || absl::c_any_of(inst->users(), is_there) ||
+          absl::c_any_of(inst->control_successors(), is_there) ||
+          inst->HasSideEffect() || inst->opcode() == HloOpcode::kParameter ||
+          HloDataflowAnalysis::IsAsynchronousOperationDone(inst->opcode())) {
+        return BadSchedule(*computation, "misses", *inst);
+      }
     }
   }
   return absl::OkStatus();

@@ -366,6 +366,8 @@ ENTRY e {
   x = f32[4] parameter(0)
   a = f32[4] negate(x)
   dead = f32[4] exponential(a)
+  too = f32[4] negate(dead)
+  most = f32[4] add(dead, too)
   ROOT b = f32[4] abs(x)
 })");
   const HloComputation* entry = module_->entry_computation();
@@ -376,9 +378,17 @@ ENTRY e {
   ASSERT_TRUE(ranges.ok()) << ranges.status();
   const HloDataflowAnalysis& values = alias_->dataflow_analysis();
   const auto& found = (*ranges)->buffer_live_ranges();
-  EXPECT_FALSE(found.contains(&values.GetValueDefinedAt(Inst("dead"))));
+  for (const char* name : {"dead", "too", "most"}) {
+    EXPECT_FALSE(found.contains(&values.GetValueDefinedAt(Inst(name)))) << name;
+  }
   EXPECT_EQ(found.at(&values.GetValueDefinedAt(Inst("a"))).end, 1);
-  // The root and what it needs must be there.
+  // What the code that is there needs must be there, too.
+  schedule.set_sequence(
+      entry, std::vector<HloInstruction*>{Inst("x"), Inst("a"), Inst("most"),
+                                          Inst("b")});
+  EXPECT_EQ(HloLiveRange::Run(schedule, *alias_, entry).status().message(),
+            "live ranges: the schedule of e misses too");
+  // So must the root.
   schedule.set_sequence(entry,
                         std::vector<HloInstruction*>{Inst("x"), Inst("a")});
   EXPECT_EQ(HloLiveRange::Run(schedule, *alias_, entry).status().code(),
