@@ -8,11 +8,16 @@
 
 namespace xla {
 
-// The .hlo files of a folder and its subfolders, sorted.
+// The .hlo files of a folder and its subfolders, sorted. Of a folder that
+// cannot be read, those found before; standard error then says why.
 std::vector<std::string> HloFilesBelow(const std::string& folder);
 
-// Those of the folder that the environment variable HLO_CORPUS names. Where it
-// is unset, those of `bundled`, which standard error then says.
+// The folder that the environment variable HLO_CORPUS names; empty if it is
+// unset.
+std::string CorpusFolder();
+
+// The files below CorpusFolder(). Where that is empty, those below `bundled`,
+// which standard error then says.
 std::vector<std::string> CorpusFiles(const std::string& bundled);
 
 }  // namespace xla

@@ -1,8 +1,5 @@
 // Real modules are well formed.
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,24 +9,19 @@
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 
 namespace xla {
 namespace {
 
 TEST(HloVerifierCorpusTest, AllModulesAreGood) {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr || *corpus == 0)
-    GTEST_SKIP() << "HLO_CORPUS names no folder";
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(corpus)) {
-    if (entry.path().extension() == ".hlo") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
+  const std::string corpus = CorpusFolder();
+  if (corpus.empty()) GTEST_SKIP() << "HLO_CORPUS names no folder";
+  const std::vector<std::string> paths = HloFilesBelow(corpus);
   ASSERT_FALSE(paths.empty());
-  for (const std::filesystem::path& path : paths) {
-    SCOPED_TRACE(path.string());
+  for (const std::string& path : paths) {
+    SCOPED_TRACE(path);
     std::ifstream file(path);
     std::stringstream text;
     text << file.rdbuf();

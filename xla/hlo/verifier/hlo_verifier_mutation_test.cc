@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -14,9 +13,11 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 #include "xla/hlo/verifier/verifier_fuzz_target.h"
 
 namespace xla {
@@ -25,15 +26,10 @@ namespace {
 constexpr int kMutationsPerSeed = 12;
 
 std::vector<std::string> Seeds() {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           std::filesystem::path(std::getenv("TEST_SRCDIR")) /
-           std::getenv("TEST_WORKSPACE") / "xla/hlo/verifier/testdata")) {
-    if (entry.path().extension() == ".hlo") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
   std::vector<std::string> seeds;
-  for (const std::filesystem::path& path : paths) {
+  for (const std::string& path : HloFilesBelow(absl::StrCat(
+           std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"),
+           "/xla/hlo/verifier/testdata"))) {
     std::stringstream stream;
     stream << std::ifstream(path).rdbuf();
     const std::string text = stream.str();

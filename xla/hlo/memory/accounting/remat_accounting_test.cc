@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/memory/schedulers/remat_checker.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/utils/module_io.h"
 
@@ -134,14 +133,10 @@ TEST(RematAccountingTest, AgreesWithTheChecker) {
 }
 
 TEST(RematAccountingTest, AgreesWithTheCheckerOnTheCorpus) {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr || *corpus == 0)
-    GTEST_SKIP() << "HLO_CORPUS names no folder";
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(corpus)) {
-    const std::string path = entry.path().string();
-    if (entry.path().extension() != ".hlo" ||
-        path.find("/upstream/") == std::string::npos ||
+  const std::string corpus = CorpusFolder();
+  if (corpus.empty()) GTEST_SKIP() << "HLO_CORPUS names no folder";
+  for (const std::string& path : HloFilesBelow(corpus)) {
+    if (path.find("/upstream/") == std::string::npos ||
         path.find("_train") != std::string::npos) {
       continue;
     }
