@@ -19,6 +19,7 @@ std::string HloCostAnalysis::Options::ToString() const {
       "rates per second: {", per_second_rates.ToString(),
       "}, minimal seconds: {", min_latencies_seconds.ToString(),
       "}, multiple input accesses: ", count_multiple_input_accesses,
+      ", equal windows: ", count_equal_windows,
       ", trip counts: ", multiply_by_trip_count,
       ", if unknown: ", unknown_trip_count);
 }

@@ -28,21 +28,27 @@ namespace xla {
 //   d = f32[64,32] dot(f32[64,128], f32[128,32])   2 * 64 * 32 * 128 flops,
 //                                                  4 * (8192 + 4096 + 2048) B
 //
-// Operations: one per element of an elementwise result; dot and convolution two
-// per multiplication that does not involve padding; reduce, reduce-window, map,
-// scatter and the like those of the computation they apply, times the number of
-// applications; data movement none. A reduce-window whose windows hold all
-// elements of its only reduced dimension (size 2n - 1, padded by n - 1) counts
-// as OpenXLA counts it, results / n + n - 1, unless each window shall count.
-// Bytes: all operands and results, but slices and gathers read what they
-// return, updates touch what they update (and of start indices the first alone
-// is in the total), tuples write their table of pointers, factorizations read
-// and write triangles, and bitcasts, transposes that are bitcasts, elements of
-// tuples, parameters and constants move nothing. A
-// fusion moves the bytes read of its parameters and its outputs. Called
-// computations count where they are called: call once, while once or (option)
-// trip count times, conditional the maximum of its branches, property by
-// property.
+// Operations: one per element of an elementwise result; two per multiplication
+// of a dot or convolution that does not involve padding; for a reduce,
+// reduce-window, map, scatter and the like, those of the applied computation
+// times the number of applications; none for data movement. Where each window
+// of a reduce-window covers all n elements of the only dimension that it
+// reduces (window size 2n - 1, padding n - 1 on both sides), all results along
+// it are equal; they take results / n + n - 1 applications, as in OpenXLA,
+// unless count_equal_windows is set.
+//
+// Bytes: those of all operands and of the result, with these exceptions. Slices
+// and gathers read only what they return. Updates read and write only what they
+// replace. Of the scalars that say where a dynamic slice or update starts, the
+// total contains only the first. A tuple writes its table of pointers. Cholesky
+// decompositions and triangular solves read a triangle of their matrix, and the
+// former write one. Bitcasts, transposes that are bitcasts, get-tuple-elements,
+// parameters and constants move nothing. A fusion reads what its body reads of
+// the parameters, and writes its outputs.
+//
+// Called computations count where they are called: that of a call once, those
+// of a while once or (option) trip count times, and of a conditional's branches
+// the maximum, property by property.
 //
 // Seconds: the greatest of property / rate and minimal latency over all
 // properties with a rate; sums for calls.
@@ -75,8 +81,9 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
     Properties per_second_rates;
     // Seconds that an instruction takes at least for a property, if it has it.
     Properties min_latencies_seconds;
-    // Repeated reads of one fusion parameter count each time. So do, in the
-    // bytes of their operands alone, those of broadcasts and reduce-windows.
+    // Repeated reads of a fusion parameter count each time. So do those of an
+    // operand of a broadcast or reduce-window, but only in the bytes and the
+    // utilization of the operand, not in the total.
     bool count_multiple_input_accesses = false;
     // Windows that all hold the same elements count one by one.
     bool count_equal_windows = false;
@@ -286,7 +293,10 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
 
  private:
   // Nothing is read or written.
-  absl::Status MoveNothing();
+  absl::Status MoveNothing(const HloInstruction* hlo);
+  // Sets bytes and utilization of an operand of which `reads` elements are read
+  // in all, if repeated reads count.
+  void CountEachRead(const HloInstruction* hlo, int64_t operand, double reads);
   // `read` bytes of an operand and `written` bytes of the result, and all of
   // the other operands.
   absl::Status MovePart(const HloInstruction* hlo, int64_t operand, double read,

@@ -34,7 +34,11 @@ double WindowElements(const Window& window) {
 double ElementsOfWholeWindows(const HloInstruction& reduce_window) {
   const Shape& operand = reduce_window.operand(0)->shape();
   const int64_t rank = reduce_window.window().dimensions_size();
-  if (rank != operand.dimensions_size()) return 0;
+  if (rank != operand.dimensions_size() ||
+      window_util::HasStride(reduce_window.window()) ||
+      window_util::HasDilation(reduce_window.window())) {
+    return 0;
+  }
   double elements = 0;
   for (int64_t i = 0; i < rank; ++i) {
     const WindowDimension& window = reduce_window.window().dimensions(i);
@@ -44,9 +48,7 @@ double ElementsOfWholeWindows(const HloInstruction& reduce_window) {
     }
     const int64_t size = operand.dimensions(i);
     if (elements != 0 || size <= 1 || padding != size - 1 ||
-        window.padding_high() != padding || window.size() - 1 != 2 * padding ||
-        window_util::HasStride(reduce_window.window()) ||
-        window_util::HasDilation(reduce_window.window())) {
+        window.padding_high() != padding || window.size() - 1 != 2 * padding) {
       return 0;
     }
     elements = static_cast<double>(size);
@@ -109,14 +111,9 @@ absl::Status HloCostAnalysis::HandleReduceWindow(const HloInstruction* hlo) {
       hlo->shape().IsTuple() ? hlo->shape().tuple_shapes(0) : hlo->shape();
   const double results = ShapeUtil::ElementsIn(output);
   const double window = WindowElements(hlo->window());
-  if (options_.count_multiple_input_accesses) {
-    for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-      const double reads = i < hlo->operand_count() / 2 ? window : 1;
-      const Shape& operand = hlo->operand(i)->shape();
-      current_properties_.set_operand_bytes_accessed(
-          i, results * reads *
-                 ShapeUtil::ByteSizeOfPrimitiveType(operand.element_type()));
-    }
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    const bool is_initial = i >= hlo->operand_count() / 2;
+    CountEachRead(hlo, i, is_initial ? results : results * window);
   }
   const double whole =
       options_.count_equal_windows ? 0 : ElementsOfWholeWindows(*hlo);

@@ -71,14 +71,23 @@ void CountOneStartIndex(const HloInstruction& hlo, int64_t first,
 
 }  // namespace
 
-absl::Status HloCostAnalysis::MoveNothing() {
+absl::Status HloCostAnalysis::MoveNothing(const HloInstruction* hlo) {
+  current_properties_ = Properties();
   // Each operand is used once even so.
-  Properties nothing;
-  for (int64_t i = 0; current_properties_.operand_utilization(i) > 0; ++i) {
-    nothing.set_operand_utilization(i, 1);
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    current_properties_.set_operand_utilization(i, 1);
   }
-  current_properties_ = std::move(nothing);
   return absl::OkStatus();
+}
+
+void HloCostAnalysis::CountEachRead(const HloInstruction* hlo, int64_t operand,
+                                    double reads) {
+  const Shape& shape = hlo->operand(operand)->shape();
+  const double elements = Elements(shape);
+  if (!options_.count_multiple_input_accesses || elements == 0) return;
+  current_properties_.set_operand_bytes_accessed(
+      operand, reads * (TotalBytes(shape) / elements));
+  current_properties_.set_operand_utilization(operand, reads / elements);
 }
 
 absl::Status HloCostAnalysis::MovePart(const HloInstruction* hlo,
@@ -135,20 +144,14 @@ absl::Status HloCostAnalysis::HandleCopy(const HloInstruction*) {
   return absl::OkStatus();
 }
 absl::Status HloCostAnalysis::HandleBroadcast(const HloInstruction* hlo) {
-  if (!options_.count_multiple_input_accesses) return absl::OkStatus();
-  const double elements = Elements(hlo->operand(0)->shape());
-  if (elements == 0) return absl::OkStatus();
-  const double reads = Elements(hlo->shape()) / elements;
-  current_properties_.set_operand_bytes_accessed(
-      0, reads * TotalBytes(hlo->operand(0)->shape()));
-  current_properties_.set_operand_utilization(0, reads);
+  CountEachRead(hlo, 0, Elements(hlo->shape()));
   return absl::OkStatus();
 }
 absl::Status HloCostAnalysis::HandleTranspose(const HloInstruction* hlo) {
-  return hlo->IsEffectiveBitcast() ? MoveNothing() : absl::OkStatus();
+  return hlo->IsEffectiveBitcast() ? MoveNothing(hlo) : absl::OkStatus();
 }
 absl::Status HloCostAnalysis::HandleTuple(const HloInstruction* hlo) {
-  TF_RETURN_IF_ERROR(MoveNothing());
+  TF_RETURN_IF_ERROR(MoveNothing(hlo));
   const double table = GetShapeSize(hlo->shape());
   current_properties_.set_output_bytes_accessed(table);
   current_properties_.bytes_accessed = table;
@@ -158,9 +161,9 @@ absl::Status HloCostAnalysis::HandleTuple(const HloInstruction* hlo) {
 // --- What moves nothing
 // --------------------------------------------------------
 
-#define XLA_MOVES_NOTHING(method)                               \
-  absl::Status HloCostAnalysis::method(const HloInstruction*) { \
-    return MoveNothing();                                       \
+#define XLA_MOVES_NOTHING(method)                                   \
+  absl::Status HloCostAnalysis::method(const HloInstruction* hlo) { \
+    return MoveNothing(hlo);                                        \
   }
 XLA_MOVES_NOTHING(HandleConstant)
 XLA_MOVES_NOTHING(HandleParameter)
@@ -362,9 +365,9 @@ absl::Status HloCostAnalysis::HandleConvolution(const HloInstruction* hlo) {
 }
 
 absl::Status HloCostAnalysis::HandleFft(const HloInstruction* hlo) {
-  // As OpenXLA has it: an element meets floor(log2 n) others along each
-  // dimension of length n, and the product of those counts in all. A complex
-  // multiplication is four real ones.
+  // OpenXLA's figure: for each element, the product of floor(log2 length) over
+  // the transformed dimensions, in complex multiplications, each of four real
+  // ones. It is 0 if one of the lengths is 1.
   double steps = 1;
   for (int64_t length : hlo->fft_length()) {
     steps *= std::floor(std::log2(std::max<double>(length, 1)));

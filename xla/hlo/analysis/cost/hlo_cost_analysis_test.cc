@@ -1,6 +1,5 @@
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -10,9 +9,16 @@
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/corpus.h"
 
 namespace xla {
 namespace {
+
+// A computation for reductions.
+constexpr absl::string_view kAdd = R"(
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT s = f32[] add(a, b) })";
 
 class HloCostAnalysisTest : public ::testing::Test {
  protected:
@@ -158,11 +164,7 @@ ENTRY e {
 }
 
 TEST_F(HloCostAnalysisTest, AppliedComputations) {
-  Analyze(R"(
-HloModule m
-add { a = f32[] parameter(0)
- b = f32[] parameter(1)
- ROOT s = f32[] add(a, b) }
+  Analyze(absl::StrCat("HloModule m\n", kAdd, R"(
 two { a = f32[] parameter(0)
  b = f32[] parameter(1)
  m = f32[] multiply(a, a)
@@ -182,7 +184,7 @@ ENTRY e {
   sc = f32[10,20] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
   so = f32[10,20] sort(x), dimensions={1}, to_apply=less
   ROOT t = (f32[10], f32[10], f32[8,18], f32[10,20], f32[10,20]) tuple(r, r2, w, sc, so)
-})");
+})"));
   EXPECT_EQ(Flops("r"), 190);
   EXPECT_EQ(Bytes("r"), 800 + 4 + 40);
   EXPECT_EQ(Flops("r2"), 2 * 190);
@@ -223,6 +225,8 @@ ENTRY e {
   b = f32[4,5] parameter(2)
   i = s32[] parameter(3)
   fft = c64[8,8] fft(x), fft_type=FFT, fft_length={8,8}
+  thin = c64[8,1] slice(x), slice={[0:8], [0:1]}
+  flat = c64[8,1] fft(thin), fft_type=FFT, fft_length={8,1}
   chol = f32[4,4] cholesky(a), lower=true
   solve = f32[4,5] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
   turn = f32[5,4] transpose(b), dimensions={1,0}
@@ -234,6 +238,7 @@ ENTRY e {
   ROOT t = (f32[4,5]) tuple(same)
 })");
   EXPECT_EQ(Flops("fft"), 8 * 64 * 3 * 3);
+  EXPECT_EQ(Flops("flat"), 0);
   EXPECT_EQ(Flops("chol"), 21);
   EXPECT_EQ(Bytes("chol"), 32 + 32);
   EXPECT_EQ(Flops("solve"), 2 * 20 * 4);
@@ -313,22 +318,18 @@ ENTRY e {
 }
 
 TEST_F(HloCostAnalysisTest, RepeatedReadsOfBroadcastsAndWindows) {
-  constexpr absl::string_view kText = R"(
-HloModule m
-add { a = f32[] parameter(0)
- b = f32[] parameter(1)
- ROOT s = f32[] add(a, b) }
+  const std::string text = absl::StrCat("HloModule m\n", kAdd, R"(
 ENTRY e {
   x = f32[8,8] parameter(0)
   zero = f32[] constant(0)
   wide = f32[10,7] broadcast(zero), dimensions={}
   r = f32[3,4] reduce-window(x, zero), window={size=4x5 stride=2x1}, to_apply=add
   ROOT t = (f32[10,7], f32[3,4]) tuple(wide, r)
-})";
+})");
   for (const bool each_read : {false, true}) {
     HloCostAnalysis::Options options;
     options.count_multiple_input_accesses = each_read;
-    Analyze(kText, options);
+    Analyze(text, options);
     EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("wide"), 0),
               4 * (each_read ? 70 : 1));
     EXPECT_EQ(analysis_->operand_utilization(*Inst("wide"), 0),
@@ -338,6 +339,10 @@ ENTRY e {
               4 * (each_read ? 12 * 20 : 64));
     EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("r"), 1),
               4 * (each_read ? 12 : 1));
+    EXPECT_EQ(analysis_->operand_utilization(*Inst("r"), 0),
+              each_read ? 12 * 20 / 64.0 : 1);
+    EXPECT_EQ(analysis_->operand_utilization(*Inst("r"), 1),
+              each_read ? 12 : 1);
     EXPECT_EQ(Bytes("r"), 4 * (64 + 1 + 12));
     EXPECT_EQ(Flops("r"), 12 * 19);
   }
@@ -348,11 +353,7 @@ TEST_F(HloCostAnalysisTest, EqualWindows) {
   const auto flops = [&](absl::string_view window, bool each = false) {
     HloCostAnalysis::Options options;
     options.count_equal_windows = each;
-    Analyze(absl::StrCat(R"(
-HloModule m
-add { a = f32[] parameter(0)
- b = f32[] parameter(1)
- ROOT s = f32[] add(a, b) }
+    Analyze(absl::StrCat("HloModule m\n", kAdd, R"(
 ENTRY e {
   x = f32[5,7] parameter(0)
   zero = f32[] constant(0)
@@ -537,9 +538,8 @@ ENTRY e {
 // operation per element here), sorts (n log n here), scatters (their updates
 // here), and loops whose trip count depends on data (once here).
 TEST(HloCostCorpusTest, TrainingSteps) {
-  const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr || *corpus == 0)
-    GTEST_SKIP() << "HLO_CORPUS names no folder";
+  const std::string corpus = CorpusFolder();
+  if (corpus.empty()) GTEST_SKIP() << "HLO_CORPUS names no folder";
   struct Expected {
     const char* file;
     double flops;
@@ -561,6 +561,13 @@ TEST(HloCostCorpusTest, TrainingSteps) {
     EXPECT_NEAR(analysis.flop_count() / expected.flops, 1, expected.tolerance)
         << expected.file;
   }
+}
+
+TEST(HloCostOptionsTest, TextSaysWhatCounts) {
+  HloCostAnalysis::Options options;
+  EXPECT_NE(options.ToString().find(", equal windows: 0,"), std::string::npos);
+  options.count_equal_windows = true;
+  EXPECT_NE(options.ToString().find(", equal windows: 1,"), std::string::npos);
 }
 
 TEST(HloCostPropertiesTest, NamesReachMembers) {
