@@ -49,6 +49,9 @@ struct HeapResultOf {
     return std::max(heap_size, chunk.chunk_end());
   }
 
+  // Buffers that share memory have one offset. Heaps that place all buffers in
+  // Finish() give each of them the size of the largest; CommitChunk of
+  // GlobalDecreasingSizeBestFitHeap gives each its own.
   absl::flat_hash_map<const BufferType*, HeapChunk> chunk_map;
   int64_t heap_size = 0;  // bytes
 };
