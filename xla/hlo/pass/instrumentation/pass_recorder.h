@@ -27,7 +27,8 @@ class PassRecorder : public PassInstrumentation {
  public:
   struct Options {
     // Wall and processor time of each pass; they make two reports of the same
-    // run differ.
+    // run differ. The processor time is that of the whole process: it includes
+    // what other threads do meanwhile, with this module or not.
     bool seconds = false;
   };
 
