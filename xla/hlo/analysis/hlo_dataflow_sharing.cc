@@ -122,10 +122,6 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
   CHECK(user->IsUserOf(operand))
       << user->name() << " is not a user of " << operand->name();
   if (operand->opcode() == HloOpcode::kConstant) return false;
-  const Shape& operand_shape =
-      ShapeUtil::GetSubshape(operand->shape(), operand_index);
-  const Shape& user_shape = ShapeUtil::GetSubshape(user->shape(), user_index);
-  const bool same_shape = ShapeUtil::Equal(operand_shape, user_shape);
   const AliasInfo default_info;
   if (alias_info == nullptr) alias_info = &default_info;
   // In place whatever the shapes say: a size that becomes dynamic, or a bitcast
@@ -136,7 +132,10 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
   const std::optional<bool> hint =
       alias_info->MayAlias(operand, operand_index, user, user_index);
   if (hint.has_value()) return *hint;
-  if (!same_shape) return false;
+  if (!ShapeUtil::Equal(ShapeUtil::GetSubshape(operand->shape(), operand_index),
+                        ShapeUtil::GetSubshape(user->shape(), user_index))) {
+    return false;
+  }
   switch (user->opcode()) {
     case HloOpcode::kFusion:
       return FusionCanShare(*this, *user, *operand, operand_index);
