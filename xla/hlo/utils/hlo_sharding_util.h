@@ -132,10 +132,14 @@ bool MergeShardingIfCompatible(const HloSharding& to_merge,
                                int64_t minimum_tiles, HloSharding* dst);
 // With minimum_tiles = tiles of *dst + 1.
 bool MergeShardingIfCompatible(const HloSharding& to_merge, HloSharding* dst);
-// Whether *dst improves on to_merge, as a candidate for its place: with both,
-// if allowed, both are partially replicated, and the merge has more tiles than
-// either; else as it is, if it is more specific. The only change to *dst is the
-// merge.
+// What to have in the place of `now` where `offered` improves on it, else
+// nullopt. With `combine`, the common refinement of two that are partially
+// replicated, if it has more tiles than either; else `offered`, if it is more
+// specific. Of a tuple, elements without improvement are those of `now`.
+std::optional<HloSharding> BetterSharding(const HloSharding& offered,
+                                          const HloSharding& now, bool combine);
+// Whether *dst, or an element of it, improves on to_merge in the sense of
+// BetterSharding; where it does, *dst becomes that.
 bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
                    bool may_combine_partial_sharding);
 // What all have in common: the first, replicated on the dimensions that some

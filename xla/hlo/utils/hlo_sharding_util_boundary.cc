@@ -136,10 +136,9 @@ HloSharding InferDotOperandSharding(const HloSharding* dot_sharding,
   if (!consider_other_operand) return result;
   std::optional<HloSharding> second =
       Renamed(other_operand_sharding, from_other, other_rank, rank);
-  if (second && MergeSharding(result, &*second, may_combine_partial_sharding)) {
-    return *std::move(second);
-  }
-  return result;
+  if (!second) return result;
+  return BetterSharding(*second, result, may_combine_partial_sharding)
+      .value_or(result);
 }
 
 HloSharding InferDotOperandSharding(const HloInstruction* dot,

@@ -213,6 +213,23 @@ std::optional<HloSharding> Merge(const HloSharding& a, const HloSharding& b) {
   return MergeByDevices(a, b);
 }
 
+// Writes to `result` what improves on `now`, element by element; whether any
+// does. `result` may be `offered`.
+bool ImproveEach(absl::Span<const HloSharding> offered,
+                 absl::Span<const HloSharding> now, bool combine,
+                 absl::Span<HloSharding> result) {
+  if (offered.size() != now.size()) return false;
+  bool any = false;
+  for (size_t i = 0; i < now.size(); ++i) {
+    std::optional<HloSharding> better =
+        BetterSharding(offered[i], now[i], combine);
+    if (!better) continue;
+    result[i] = *std::move(better);
+    any = true;
+  }
+  return any;
+}
+
 // `sharding` with the minor part of each tile dimension replicated, so that the
 // tiles of `coarse` are left.
 std::optional<HloSharding> Coarsened(const HloSharding& sharding,
@@ -336,25 +353,41 @@ bool MergeShardingIfCompatible(const HloSharding& to_merge, HloSharding* dst) {
   return MergeShardingIfCompatible(to_merge, dst->NumTiles() + 1, dst);
 }
 
+std::optional<HloSharding> BetterSharding(const HloSharding& offered,
+                                          const HloSharding& now,
+                                          bool combine) {
+  if (offered.IsTuple() != now.IsTuple()) return std::nullopt;
+  if (now.IsTuple()) {
+    HloSharding result = now;
+    if (!ImproveEach(offered.tuple_elements(), now.tuple_elements(), combine,
+                     absl::MakeSpan(result.tuple_elements()))) {
+      return std::nullopt;
+    }
+    return result;
+  }
+  if (combine && offered.HasPartialReplication() &&
+      now.HasPartialReplication()) {
+    const HloSharding other = TiledForm(now);
+    const std::optional<HloSharding> both = Merge(TiledForm(offered), other);
+    if (both && both->NumTiles() > offered.NumTiles() &&
+        both->NumTiles() > now.NumTiles()) {
+      return both->WithMetadata(other.metadata(), /*overwrite=*/false);
+    }
+  }
+  if (!IsShardingMoreSpecific(offered, now)) return std::nullopt;
+  return offered;
+}
+
 bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
                    bool may_combine_partial_sharding) {
-  if (to_merge.IsTuple() && dst->IsTuple() &&
-      to_merge.tuple_elements().size() == dst->tuple_elements().size()) {
-    bool changed = false;
-    for (size_t i = 0; i < to_merge.tuple_elements().size(); ++i) {
-      changed |=
-          MergeSharding(to_merge.tuple_elements()[i], &dst->tuple_elements()[i],
-                        may_combine_partial_sharding);
-    }
-    return changed;
-  }
-  if (may_combine_partial_sharding && to_merge.HasPartialReplication() &&
-      dst->HasPartialReplication() &&
-      MergeShardingIfCompatible(
-          to_merge, std::max(to_merge.NumTiles(), dst->NumTiles()) + 1, dst)) {
-    return true;
-  }
-  return IsShardingMoreSpecific(*dst, to_merge);
+  if (to_merge.IsTuple() != dst->IsTuple()) return false;
+  const absl::Span<HloSharding> offered =
+      dst->IsTuple() ? absl::MakeSpan(dst->tuple_elements())
+                     : absl::MakeSpan(dst, 1);
+  const absl::Span<const HloSharding> now =
+      dst->IsTuple() ? absl::MakeConstSpan(to_merge.tuple_elements())
+                     : absl::MakeConstSpan(&to_merge, 1);
+  return ImproveEach(offered, now, may_combine_partial_sharding, offered);
 }
 
 // A sharding that all of them refine: in each dimension either the common
@@ -405,44 +438,22 @@ std::optional<HloSharding> ReturnImprovedShardingImpl(
     return std::nullopt;
   }
   if (from.IsTuple()) {
-    if (from.tuple_elements().size() != to_improved->tuple_elements().size()) {
-      return std::nullopt;
-    }
-    HloSharding merged = *to_improved;
-    bool changed = false;
-    for (size_t i = 0; i < from.tuple_elements().size(); ++i) {
-      HloSharding& element = from.tuple_elements()[i];
-      if (!MergeSharding(merged.tuple_elements()[i], &element,
-                         may_combine_partial_sharding)) {
-        continue;
-      }
-      merged.tuple_elements()[i] = std::move(element);
-      changed = true;
-    }
-    if (!changed) return std::nullopt;
-    return merged;
+    return BetterSharding(from, *to_improved, may_combine_partial_sharding);
   }
   // A single device and manual are never merged away.
   if (to_improved->IsSingleDeviceLeaf() || to_improved->IsManualLeaf()) {
     return std::nullopt;
   }
-  HloSharding merged = from;
-  const bool combined =
-      may_combine_partial_sharding && from.HasPartialReplication() &&
-      to_improved->HasPartialReplication() &&
-      MergeShardingIfCompatible(
-          *to_improved, std::max(from.NumTiles(), to_improved->NumTiles()) + 1,
-          &merged);
-  if (!combined && !IsShardingMoreSpecific(merged, *to_improved)) {
-    return std::nullopt;
-  }
+  std::optional<HloSharding> better =
+      BetterSharding(from, *to_improved, may_combine_partial_sharding);
+  if (!better) return std::nullopt;
   // More tiles alone are not worth moving all elements to other devices.
   if (!allow_aggressive_resharding && to_improved_shape.IsArray() &&
-      to_improved->IsTiledLeaf() && merged.NumTiles() == from.NumTiles() &&
-      !IsSubTilingOrEqualSharding(to_improved_shape, merged, *to_improved)) {
+      to_improved->IsTiledLeaf() && better->NumTiles() == from.NumTiles() &&
+      !IsSubTilingOrEqualSharding(to_improved_shape, *better, *to_improved)) {
     return std::nullopt;
   }
-  return merged;
+  return better;
 }
 
 // The result can be reached from `partial_sharding` by a local slice: every

@@ -372,6 +372,18 @@ TEST(HloShardingUtilTest, MergesCandidatesThatImprove) {
   dst = HloSharding::FlatTuple({columns, HloSharding::Replicate()});
   EXPECT_TRUE(MergeSharding(HloSharding::FlatTuple({rows, both}), &dst, true));
   EXPECT_EQ(dst, HloSharding::FlatTuple({both, HloSharding::Replicate()}));
+  // Of the better tuple, elements are those there are where none improves.
+  EXPECT_EQ(BetterSharding(
+                HloSharding::FlatTuple({columns, HloSharding::Replicate()}),
+                HloSharding::FlatTuple({rows, both}), /*combine=*/true),
+            HloSharding::FlatTuple({both, both}));
+  EXPECT_EQ(BetterSharding(columns, rows, /*combine=*/false), std::nullopt);
+  EXPECT_EQ(BetterSharding(HloSharding::FlatTuple({both}), rows, true),
+            std::nullopt);
+  // Fewer or more elements than there are improve nothing.
+  EXPECT_EQ(BetterSharding(HloSharding::FlatTuple({both, both}),
+                           HloSharding::FlatTuple({rows}), true),
+            std::nullopt);
 }
 
 TEST(HloShardingUtilTest, MergesHoldTheIntersection) {

@@ -317,9 +317,12 @@ std::optional<HloSharding> ShardingPropagation::GetShardingFromUser(
            instruction, user, context, sharding_edges::ReadInstruction)) {
     any = true;
     std::optional<HloSharding>& leaf = leaves[found.leaf];
-    HloSharding offered = found.sharding;
-    if (!leaf || hlo_sharding_util::MergeSharding(*leaf, &offered, merge)) {
-      leaf = std::move(offered);
+    if (!leaf) {
+      leaf = found.sharding;
+    } else if (std::optional<HloSharding> better =
+                   hlo_sharding_util::BetterSharding(found.sharding, *leaf,
+                                                     merge)) {
+      leaf = std::move(better);
     }
   }
   if (!any) return std::nullopt;

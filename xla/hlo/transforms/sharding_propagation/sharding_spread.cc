@@ -370,10 +370,12 @@ bool ShardingSpread::ShareInGroups() {
     for (int node : group) {
       const std::optional<HloSharding>& own = leaves_[nodes_[node].first_leaf];
       if (!own) continue;
-      HloSharding offered = *own;
-      if (!best ||
-          hlo_sharding_util::MergeSharding(*best, &offered, context_.is_spmd)) {
-        best = std::move(offered);
+      if (!best) {
+        best = own;
+      } else if (std::optional<HloSharding> better =
+                     hlo_sharding_util::BetterSharding(*own, *best,
+                                                       context_.is_spmd)) {
+        best = std::move(better);
       }
     }
     if (!best) continue;
