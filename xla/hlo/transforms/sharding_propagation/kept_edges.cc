@@ -35,8 +35,9 @@ const HloSharding* MostSpecific(const HloInstruction& inst, LeafReader reader) {
   return best;
 }
 
-// The operand whose tiles the others and the results of a sort have. Not where
-// the tiles cut what is sorted and no other dimension could take them.
+// The sharding that the operands and results of a sort share: the most specific
+// of its operands'; null if there is none, or if it cuts what is sorted and no
+// other dimension could take its tiles.
 const HloSharding* OfSorted(const HloInstruction& sort, LeafReader reader) {
   const HloSharding* best = MostSpecific(sort, reader);
   if (best == nullptr || !best->IsTiledLeaf()) return best;

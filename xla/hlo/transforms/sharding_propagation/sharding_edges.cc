@@ -166,10 +166,9 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
     const bool whole_updates =
         sharding->IsReplicatedLeaf() && inst.opcode() == HloOpcode::kScatter &&
         from > static_cast<int>(inst.operand_count() / 2);
-    if (sharding->IsReplicatedLeaf() && !whole_updates &&
-        SaysNothingWhole(inst, from)) {
-      continue;
-    }
+    const bool whole_says_nothing =
+        SaysNothingWhole(inst, from) && !whole_updates;
+    if (sharding->IsReplicatedLeaf() && whole_says_nothing) continue;
     const int results =
         static_cast<int>(rule->tensors.size()) - rule->num_operands;
     // Scalars that every element reads say nothing of the elements' places.
@@ -180,8 +179,7 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
     for (int leaf = 0; leaf < results; ++leaf) {
       std::optional<HloSharding> mapped =
           Along(*rule, from, rule->num_operands + leaf, *sharding);
-      if (!mapped || (mapped->IsReplicatedLeaf() && !whole_updates &&
-                      SaysNothingWhole(inst, from))) {
+      if (!mapped || (mapped->IsReplicatedLeaf() && whole_says_nothing)) {
         continue;
       }
       found.push_back({leaf, *std::move(mapped)});
