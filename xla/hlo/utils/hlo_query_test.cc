@@ -1,5 +1,6 @@
 #include "xla/hlo/utils/hlo_query.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -141,6 +142,40 @@ ENTRY e {
             "s c i v bc bv bs ");
   EXPECT_EQ(where(hlo_query::IsBroadcastOfScalarConstant), "bc ");
   EXPECT_EQ(where(hlo_query::IsBroadcastOfParameter), "bp bs ");
+}
+
+TEST(HloQueryTest, AllElementsAreOneConstant) {
+  auto module = Parse(R"(
+ENTRY e {
+  p = f32[2] parameter(0)
+  zero = f32[] constant(0)
+  minus_zero = f32[2] constant({0, -0.0})
+  one = f32[2] constant({1, 1})
+  mixed = f32[2] constant({0, 1})
+  elided = f32[2] constant({...})
+  pair = (f32[], f32[]) constant((0, 0))
+  reshaped = f32[1,1] reshape(zero)
+  wide = f32[4,1,1] broadcast(reshaped), dimensions={1,2}
+  flat = f32[4] reshape(wide)
+  wide_one = f32[4,2] broadcast(one), dimensions={1}
+  wide_elided = f32[4,2] broadcast(elided), dimensions={1}
+  wide_p = f32[4,2] broadcast(p), dimensions={1}
+  not_a_number = f32[] constant(nan)
+  byte = s8[] constant(0)
+  ROOT not = pred[] constant(false)
+})");
+  auto where = [&](int8_t value) {
+    std::string names;
+    for (HloInstruction* instr : module->entry_computation()->instructions()) {
+      if (hlo_query::IsAllConstant(instr, value)) {
+        absl::StrAppend(&names, instr->name(), " ");
+      }
+    }
+    return names;
+  };
+  EXPECT_EQ(where(0), "zero minus_zero reshaped wide flat byte not ");
+  EXPECT_EQ(where(1), "one wide_one ");
+  EXPECT_EQ(where(2), "");
 }
 
 TEST(HloQueryTest, OperandsOfAKind) {

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/primitive_util.h"
 
@@ -201,12 +202,6 @@ const HloInstruction* SameAtAllCalls(const HloInstruction* parameter,
   return found;
 }
 
-bool IsZero(const HloInstruction* at) {
-  if (at->opcode() == HloOpcode::kBroadcast) at = at->operand(0);
-  return at->IsConstant() && !at->literal().is_elided() &&
-         at->literal().IsAll(0);
-}
-
 // x of select(x < 0, .., x), the usual wrapping of negative indices; null for
 // others. The same value where x is never negative.
 const HloInstruction* FromTheFront(const HloInstruction* select) {
@@ -214,7 +209,7 @@ const HloInstruction* FromTheFront(const HloInstruction* select) {
   const auto* compare = DynCast<HloCompareInstruction>(select->operand(0));
   if (compare == nullptr || compare->operand(0) != x ||
       compare->direction() != ComparisonDirection::kLt ||
-      !IsZero(compare->operand(1))) {
+      !hlo_query::IsAllConstant(compare->operand(1), 0)) {
     return nullptr;
   }
   return x;

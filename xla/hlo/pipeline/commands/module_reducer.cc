@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
@@ -55,14 +56,6 @@ HloInstruction* AddZeros(HloComputation* computation, const Shape& shape) {
       HloInstruction::CreateBroadcast(shape, zero, {}));
 }
 
-bool IsZeros(const HloInstruction* instruction) {
-  if (instruction->opcode() == HloOpcode::kBroadcast) {
-    instruction = instruction->operand(0);
-  }
-  return instruction->opcode() == HloOpcode::kConstant &&
-         instruction->literal().IsKnown() && instruction->literal().IsAll(0);
-}
-
 // Replacements for an instruction.
 enum class StandIn { kOperand, kParameter, kZeros };
 
@@ -95,7 +88,11 @@ bool Cut(HloInstruction* instruction, StandIn kind) {
                                           instruction->shape(), "cut"));
       break;
     case StandIn::kZeros:
-      if (IsZeros(instruction) || instruction->opcode() == HloOpcode::kTuple) {
+      // What cannot be written shorter.
+      if (instruction->opcode() == HloOpcode::kTuple ||
+          (hlo_query::IsAllConstant(instruction, 0) &&
+           (instruction->IsConstant() ||
+            instruction->operand(0)->IsConstant()))) {
         return false;
       }
       with = AddZeros(computation, instruction->shape());
