@@ -128,8 +128,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> FromProto(
                       absl::StrCat(file_name, ": error: ", status.message()));
 }
 
-// Adds to the error of a text with a brace that nothing closes that the rest
-// may be missing: a full disk, or a copy from a terminal.
+// Adds to the error of a text with more opening than closing braces that the
+// rest may be missing: a full disk, or a copy from a terminal.
 absl::StatusOr<std::unique_ptr<HloModule>> WithHintOfTruncation(
     absl::string_view contents, absl::string_view file_name,
     absl::StatusOr<std::unique_ptr<HloModule>> module) {
@@ -140,7 +140,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> WithHintOfTruncation(
   return absl::Status(
       module.status().code(),
       absl::StrCat(module.status().message(), "\n", file_name,
-                   ": note: a '{' is not closed; is the file cut off?"));
+                   ": note: more '{' than '}'; is the file cut off?"));
 }
 
 }  // namespace

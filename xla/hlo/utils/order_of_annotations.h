@@ -7,9 +7,10 @@
 namespace xla {
 
 // Call before an annotation is removed and its users redirected to its
-// operands: its control successors and its users then wait for its operands
-// and for its control predecessors, and it has no control dependencies any
-// more. Nothing needs to wait for a parameter.
+// operands. Its control successors then wait for its operands, if they are not
+// parameters, which are there from the start; its control successors and its
+// users wait for its control predecessors; and it has no control dependencies
+// any more.
 absl::Status PassOrderOn(HloInstruction* annotation);
 
 }  // namespace xla
