@@ -99,7 +99,7 @@ absl::Status Split(HloInstruction* inst) {
   inst->SetupDerivedInstruction(start);
   start->set_frontend_attributes(inst->frontend_attributes());
   start->CopyBackendConfigFrom(inst);
-  // Such as the mode= of a collective, which has no field of its own.
+  // Attributes without a field, such as a collective's mode=.
   for (const auto& [name, value] : inst->unknown_attributes()) {
     start->add_unknown_attribute(name, value);
   }

@@ -50,7 +50,7 @@ absl::StatusOr<HloInstruction*> InLayoutsOf(const HloInstruction& call,
             ordered.push_back(copy);
             return copy;
           }));
-  if (!absl::c_linear_search(ordered, value)) ordered.push_back(value);
+  if (value->shape().IsTuple()) ordered.push_back(value);
   for (HloInstruction* inst : ordered) {
     TF_RETURN_IF_ERROR(inst->CopyAllControlDepsFrom(&call));
   }
@@ -66,7 +66,7 @@ absl::Status Forward(HloInstruction* call) {
                      call->operand_count() == 1
                          ? ShapeUtil::HumanString(call->operand(0)->shape())
                          : absl::StrCat(call->operand_count(), " operands"),
-                     "; a module of one partition has no shards"));
+                     "; the module of one device has no shards"));
   }
   HloInstruction* operand = call->mutable_operand(0);
   HloInstruction* value = operand;

@@ -19,8 +19,9 @@ struct ShardingRemoverOptions {
   }
 };
 
-// Removes the custom calls that express sharding from a module of one
-// partition.
+// Removes the custom calls that express sharding from the module of one device:
+// one for a single device, or what a partitioner made, whose num_partitions
+// stays what it was.
 //
 //   before: s = f32[8] custom-call(a), custom_call_target="Sharding",
 //           sharding={devices=[2]<=[2]}; use(s)
@@ -35,8 +36,10 @@ struct ShardingRemoverOptions {
 // are copied. What ran before a call runs before its readers and before what
 // ran after it.
 //
-// InvalidArgument if a call's result differs in shape from its operand, as in
-// modules for several partitions; with keep-shards it stays instead.
+// InvalidArgument if a call's result differs in shape from its operand, as
+// before partitioning; with keep-shards it stays instead. A module that is
+// still to be partitioned loses annotations that the partitioner would have
+// read.
 class ShardingRemover : public HloModulePass {
  public:
   explicit ShardingRemover(ShardingRemoverOptions options = {})
