@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/types/span.h"
 #include "xla/hlo/analysis/hlo_liveness_analysis.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -66,20 +67,20 @@ bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
          next.operand(0) == parameter && next.tuple_index() == element;
 }
 
-// Whether a control dependency keeps a link of what `start` starts.
-bool Stays(const HloInstruction* start) {
-  return absl::c_any_of(
-      AsyncStatePlaces(start), [](const AsyncStatePlace& place) {
-        if (!place.inst->IsRoot() && place.inst->HasControlDependencies()) {
-          return true;
-        }
-        return place.index.empty() &&
-               absl::c_any_of(
-                   place.inst->users(), [](const HloInstruction* user) {
-                     return (user->IsAsyncDone() || user->IsAsyncConsumer()) &&
-                            user->HasControlDependencies();
-                   });
-      });
+// Whether a control dependency keeps a link of an asynchronous operation, of
+// which these are the places of its state. Unlike AsyncStateConsumers, looks at
+// dones with opcodes of their own, too.
+bool Stays(absl::Span<const AsyncStatePlace> places) {
+  return absl::c_any_of(places, [](const AsyncStatePlace& place) {
+    if (!place.inst->IsRoot() && place.inst->HasControlDependencies()) {
+      return true;
+    }
+    return place.index.empty() &&
+           absl::c_any_of(place.inst->users(), [](const HloInstruction* user) {
+             return (user->IsAsyncDone() || user->IsAsyncConsumer()) &&
+                    user->HasControlDependencies();
+           });
+  });
 }
 
 // What holds the state of an asynchronous operation that the body starts, and
@@ -89,10 +90,9 @@ absl::flat_hash_set<const HloInstruction*> StatesThatStay(
   absl::flat_hash_set<const HloInstruction*> states;
   for (const HloInstruction* inst : body.instructions()) {
     if (!inst->IsAsyncStart() && !inst->IsAsyncProducer()) continue;
-    if (!Stays(inst)) continue;
-    for (const AsyncStatePlace& place : AsyncStatePlaces(inst)) {
-      states.insert(place.inst);
-    }
+    const std::vector<AsyncStatePlace> places = AsyncStatePlaces(inst);
+    if (!Stays(places)) continue;
+    for (const AsyncStatePlace& place : places) states.insert(place.inst);
   }
   return states;
 }
