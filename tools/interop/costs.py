@@ -8,11 +8,20 @@ usage: costs.py --hlo-costs=BIN [--random-hlo=BIN] [--hlo-opt=BIN] [--seed=N]
 Modules: --singles random instructions on parameters, --count random modules of
 random-hlo, FILEs, and of those two also what hlo-opt makes of them with each of
 --pipelines. For each, operations, transcendentals and bytes read and written,
-and of each operand and output, its bytes and how often it is read. Prints the
-first --show modules of each difference that KNOWN does not list, and a table.
-The exit status is 1 if there is one, or if nothing was compared. XLA answers
-each module in a process of its own. If jaxlib is not installed, the script says
-so and exits with status 0.
+and of each operand and output, its bytes and how often it is read. A module is
+
+  same          of equal costs
+  known         of costs that differ as KNOWN says, or refused by hlo-costs alone
+  other         of costs that differ otherwise
+  ours alone    refused by XLA, or ended its process
+  theirs alone  refused by hlo-costs, and KNOWN has no `answer opcode`
+  verifier      refused by our verifier; XLA's analysis has none before it
+  no answer     refused by both
+
+Prints the first --show modules of each difference that KNOWN does not list, and
+a table. The exit status is 1 if any is of kind other or theirs alone, or if
+nothing was compared. XLA answers each module in a process of its own. If jaxlib
+is not installed, the script says so and exits with status 0.
 """
 
 import argparse
@@ -32,6 +41,9 @@ import jax
 from jaxlib import _hlo
 from jaxlib import _jax
 
+KINDS = ("same", "known", "other", "ours alone", "theirs alone", "verifier",
+         "no answer")
+
 # Regular expression on `property opcode`, opcode of the root -> why they differ.
 KNOWN = {
     "(flops|transcendentals) (batch-norm-.*|topk)": "XLA counts none",
@@ -44,43 +56,41 @@ KNOWN = {
     r"bytes accessed0\{\} triangular-solve": "XLA has the right side's bytes here",
     "(bytes accessed.+|utilization.*) (call|conditional|while)":
         "XLA has the sums of all instructions in the callee",
+    "answer (batch-norm-.*|clamp|map|topk)":
+        "XLA infers shapes also of some operands that do not fit",
 }
 
 
-def answer_of_xla(client, text):
+def answer_of_xla(text):
   """Properties by name; None if XLA has none for the module."""
-  reader, writer = os.pipe()
-  child = os.fork()
-  if child == 0:
-    os.close(reader)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Whatever it logs.
+  def compute():
     try:
+      # Made here, as it has threads.
+      client = jax.devices("cpu")[0].client
       module = _hlo.hlo_module_from_text(text)
-      answer = dict(_jax.hlo_module_cost_analysis(client, module))
+      return dict(_jax.hlo_module_cost_analysis(client, module))
     except Exception:  # Whatever XLA raises is no answer.
-      answer = None
-    with os.fdopen(writer, "wb") as pipe:
-      pipe.write(json.dumps(answer).encode())
-    os._exit(0)
-  os.close(writer)
-  with os.fdopen(reader, "rb") as pipe:
-    data = pipe.read()
-  os.waitpid(child, 0)
-  return json.loads(data) if data else None
+      return None
+  return texts.in_a_process(compute)[0]
 
 
 def answers_of_ours(hlo_costs, modules):
+  """Properties by name; None, or "verifier", where that refused the module."""
   with tempfile.TemporaryDirectory() as folder:
     paths = []
     for number, (_, text) in enumerate(modules):
       paths.append(os.path.join(folder, f"{number}.hlo"))
       with open(paths[-1], "w") as file:
         file.write(text)
-    lines = []
+    answers, refused = [], set()
     for start in range(0, len(paths), 200):
-      lines += subprocess.run([hlo_costs, *paths[start:start + 200]], check=True,
-                              capture_output=True, text=True).stdout.splitlines()
-  return [json.loads(line) for line in lines]
+      result = subprocess.run([hlo_costs, *paths[start:start + 200]], check=True,
+                              capture_output=True, text=True)
+      answers += map(json.loads, result.stdout.splitlines())
+      refused |= {int(number) for number in re.findall(
+          r"/(\d+)\.hlo: .*\[V\d+\]", result.stderr)}
+  return ["verifier" if number in refused else answer
+          for number, answer in enumerate(answers)]
 
 
 def random_modules(options):
@@ -146,17 +156,30 @@ def main():
   for path in options.modules:
     whole += texts.modules_of(path)
   modules += whole + list(optimized(options, whole))
-  client = jax.devices("cpu")[0].client
   counts, shown, failed = collections.Counter(), collections.Counter(), 0
   for (name, text), ours in zip(
       modules, answers_of_ours(options.hlo_costs, modules)):
-    theirs = answer_of_xla(client, text)
-    if ours is None or theirs is None:
-      counts["no answer"] += 1
-      continue
-    found = differences(ours, theirs)
+    theirs = answer_of_xla(text)
     kind = name.split()[0] if name.startswith("random") else "file"
     opcode = opcode_of(text) if name == "single" else kind
+    if theirs is None:
+      counts["ours alone" if isinstance(ours, dict) else "no answer"] += 1
+      continue
+    if ours == "verifier":
+      counts["verifier"] += 1
+      continue
+    if ours is None:
+      key = f"answer {opcode}"
+      if any(re.fullmatch(known, key) for known in KNOWN):
+        counts["known"] += 1
+        continue
+      counts["theirs alone"] += 1
+      failed += 1
+      shown[key] += 1
+      if shown[key] <= options.show and re.search(options.only, key):
+        print(f"{key} ({name}): XLA alone has one\n{text}\n", flush=True)
+      continue
+    found = differences(ours, theirs)
     unknown = {prop: both for prop, both in found.items()
                if not any(re.fullmatch(known, f"{prop} {opcode}")
                           for known in KNOWN)}
@@ -169,11 +192,11 @@ def main():
         print(f"{key} ({name}): ours {our:.10g}, XLA {their:.10g}\n{text}\n",
               flush=True)
   print(f"jaxlib {texts.jaxlib.__version__}, {len(modules)} modules")
-  for kind in ("same", "known", "other", "no answer"):
-    print(f"{kind:10}{counts[kind]:6}")
+  for kind in KINDS:
+    print(f"{kind:12}{counts[kind]:6}")
   for key, count in sorted(shown.items()):
     print(f"{count:6} {key}")
-  if sum(counts.values()) == counts["no answer"]:
+  if not any(counts[kind] for kind in ("same", "known", "other")):
     print("nothing compared")
     failed += 1
   return 1 if failed else 0

@@ -1,6 +1,7 @@
 // hlo-costs: prints what HloCostAnalysis says of modules, one line of JSON for
 // each, for other programs to read.
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -35,7 +36,7 @@ absl::StatusOr<std::string> CostsOfFile(const std::string& path) {
   HloCostAnalysis analysis;
   status = (*module)->entry_computation()->Accept(&analysis);
   if (!status.ok()) return status;
-  // By name: totals, and of single operands and outputs the sums.
+  // Sums over the entry's instructions, by property.
   absl::btree_map<std::string, double> sums;
   for (const HloInstruction* instruction :
        (*module)->entry_computation()->instructions()) {
@@ -46,6 +47,10 @@ absl::StatusOr<std::string> CostsOfFile(const std::string& path) {
   }
   std::vector<std::string> fields;
   for (const auto& [name, value] : sums) {
+    // JSON has no numbers for these.
+    if (!std::isfinite(value)) {
+      return absl::OutOfRangeError(absl::StrCat(name, " is ", value));
+    }
     fields.push_back(absl::StrFormat("\"%s\": %.17g", name, value));
   }
   return absl::StrCat("{", absl::StrJoin(fields, ", "), "}");
@@ -60,6 +65,7 @@ int main(int argc, char** argv) {
   for (const std::string& path : paths) {
     absl::StatusOr<std::string> costs = xla::CostsOfFile(path);
     // A module that has none is no reason to leave out the others.
+    if (!costs.ok()) std::cerr << path << ": " << costs.status() << "\n";
     std::cout << (costs.ok() ? *costs : "null") << "\n";
   }
   return 0;

@@ -31,6 +31,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 try:
   import jaxlib
@@ -52,25 +53,37 @@ def modules_of(path):
           if re.search(r"^(HloModule|ENTRY|%?[\w.-]+ .*\{)", text, re.M)]
 
 
-def answer_of_xla(text):
-  """("read", what it prints), ("refused", why) or ("crashed", how)."""
+def in_a_process(compute):
+  """(what compute() returns, as JSON keeps it, None), or (None, how the process
+  ended) where it did without an answer. For a process without threads, as a fork
+  has none of them, but the locks that they held."""
+  assert threading.active_count() == 1
   reader, writer = os.pipe()
   child = os.fork()
   if child == 0:
-    os.close(reader)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Whatever it logs.
     try:
-      answer = "read", _hlo.hlo_module_from_text(text).to_string()
-    except Exception as error:  # Whatever XLA raises is the answer.
-      answer = "refused", str(error)
-    with os.fdopen(writer, "wb") as pipe:
-      pipe.write(json.dumps(answer).encode())
-    os._exit(0)
+      os.close(reader)
+      os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Whatever it logs.
+      with os.fdopen(writer, "wb") as pipe:
+        pipe.write(json.dumps(compute()).encode())
+    finally:
+      os._exit(1)  # Nothing of what the parent has still to do.
   os.close(writer)
   with os.fdopen(reader, "rb") as pipe:
     data = pipe.read()
   status = os.waitpid(child, 0)[1]
-  return json.loads(data) if data else ("crashed", f"status {status}")
+  return (json.loads(data), None) if data else (None, f"status {status}")
+
+
+def answer_of_xla(text):
+  """("read", what it prints), ("refused", why) or ("crashed", how)."""
+  def compute():
+    try:
+      return "read", _hlo.hlo_module_from_text(text).to_string()
+    except Exception as error:  # Whatever XLA raises is the answer.
+      return "refused", str(error)
+  answer, end = in_a_process(compute)
+  return answer if end is None else ("crashed", end)
 
 
 def answer_of_ours(hlo_opt, text):
