@@ -2,7 +2,7 @@
 """Compares the shardings that sharding-propagation finds with those of XLA's own.
 
 usage: propagation.py --hlo-opt=BIN [--random-hlo=BIN --count=N --first-seed=N]
-                      [--devices=4] [--keep=0.2] [--flags=LIST] [--limit=0]
+                      [--devices=4] [--keep=0.2] [--flags=LIST] [--limit=LIST]
                       [--folder=DIR] MODULE.hlo...
 
 A file may hold several modules, with lines `// -----` between them. Random ones
@@ -18,10 +18,12 @@ Prints the differences, and a table:
   whole    {replicated} in one and nothing in the other: partitioned alike
   differ   everything else
 
-Exit status 1 if more than --limit differ, if ours fails on a module that XLA
-took, or if nothing was compared. --folder keeps NAME.before, NAME.xla and
-NAME.ours. XLA runs in a process for many modules; those that crash it, or that
-it refuses, are named and not counted.
+Exit status 1 if more than --limit differ (one number, or one for each of the
+flags), if ours fails on a module that XLA took, or if XLA took fewer than half of
+them or none. --folder keeps NAME.before, NAME.xla and NAME.ours. XLA runs in a
+process for many modules; those that crash it, or that it refuses, are named and
+not compared. If jaxlib is not installed, the script says so and exits with
+status 0.
 """
 
 import argparse
@@ -34,6 +36,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+# Says so, and ends, where jaxlib is not installed.
+from interop import (
+    compile_partitioned, devices_of, partitioned_options, xla_client)
 
 PASS = "sharding-propagation"
 SHARDING = re.compile(r", sharding=(\{(?:[^{}]|\{[^{}]*\})*\})")
@@ -50,50 +56,30 @@ WITHOUT = (
 
 def compile_in_this_process(to_output, to_parameters, paths):
   """XLA dumps each module around its propagation; a line for each begun."""
-  import interop  # pylint: disable=import-outside-toplevel
-  from interop import jax, np, xla_client  # pylint: disable=import-outside-toplevel
   for path in paths:
     print(f"BEGIN {path}", flush=True)
     try:
       with open(path) as file:
         text = file.read()
-      devices = devices_of(text)
       computation = xla_client.hlo.XlaComputation(
           xla_client.hlo.hlo_module_from_text(
               text).as_serialized_hlo_module_proto())
-      parameters = len(computation.program_shape().parameter_shapes())
-      mlir = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
-      options = xla_client.CompileOptions()
-      options.num_replicas = 1
-      options.num_partitions = devices
+      shape = computation.program_shape()
+      options = partitioned_options(devices_of(text))
       build = options.executable_build_options
-      build.num_replicas = 1
-      build.num_partitions = devices
-      build.use_spmd_partitioning = True
-      build.use_shardy_partitioner = False
       if to_output:
         # As JAX does; after a single flag, XLA leaves more elements of a tuple
         # uneven.
-        result = computation.program_shape().result_shape()
+        result = shape.result_shape()
         build.allow_spmd_sharding_propagation_to_output = [True] * (
             len(result.tuple_shapes()) if result.is_tuple() else 1)
       if to_parameters:
         build.allow_spmd_sharding_propagation_to_parameters = (
-            [True] * max(parameters, 1))
-      options.device_assignment = build.device_assignment = (
-          xla_client.DeviceAssignment.create(
-              np.arange(devices).reshape(1, devices)))
-      device_list = jax.devices("cpu")[:devices]
-      device_list[0].client.compile_and_load(
-          mlir, xla_client.DeviceList(tuple(device_list)), options)
+            [True] * max(len(shape.parameter_shapes()), 1))
+      compile_partitioned(computation, options)
     except Exception as error:  # Whatever XLA raises is the answer.
       print("ERROR", str(error).splitlines()[0][:200], flush=True)
   print("END", flush=True)
-
-
-def devices_of(text):
-  found = re.search(r"num_partitions=(\d+)", text.split("\n", 1)[0])
-  return int(found.group(1)) if found else 1
 
 
 def dump(folder, name, when):
@@ -137,6 +123,10 @@ def split(options, folder):
 
   def add(stem, text):
     name = re.sub(r"\W", "_", stem)
+    number = 1
+    while f"{folder}/{name}.hlo" in paths:
+      number += 1
+      name = re.sub(r"\W", "_", f"{stem}_{number}")
     text = re.sub(r"^HloModule [\w.\-]+", f"HloModule {name}", text, count=1,
                   flags=re.MULTILINE)
     paths.append(f"{folder}/{name}.hlo")
@@ -152,14 +142,15 @@ def split(options, folder):
       if own:
         add(stem if len(texts) == 1 else f"{stem}_{own.group(1)}", text)
   if options.random_hlo:
-    subprocess.run(
-        [options.random_hlo, f"--first-seed={options.first_seed}",
-         f"--count={options.count}", f"--folder={folder}", "--exact",
-         f"--sharded={options.devices}", f"--without={options.without}",
-         f"--steps={options.steps}"], check=True)
-    for seed in range(options.first_seed, options.first_seed + options.count):
-      with open(f"{folder}/random_{seed}.hlo") as file:
-        add(f"random_{seed}", thinned(file.read(), seed, options.keep))
+    with tempfile.TemporaryDirectory() as made:
+      subprocess.run(
+          [options.random_hlo, f"--first-seed={options.first_seed}",
+           f"--count={options.count}", f"--folder={made}", "--exact",
+           f"--sharded={options.devices}", f"--without={options.without}",
+           f"--steps={options.steps}"], check=True)
+      for seed in range(options.first_seed, options.first_seed + options.count):
+        with open(f"{made}/random_{seed}.hlo") as file:
+          add(f"random_{seed}", thinned(file.read(), seed, options.keep))
   return paths
 
 
@@ -213,7 +204,7 @@ def main():
   parser.add_argument("--keep", type=float, default=0.2)
   parser.add_argument("--without", default=WITHOUT)
   parser.add_argument("--flags", default="none")
-  parser.add_argument("--limit", type=int, default=0)
+  parser.add_argument("--limit", default="0")
   parser.add_argument("--folder")
   parser.add_argument("--compile")
   parser.add_argument("modules", nargs="*")
@@ -221,6 +212,12 @@ def main():
   if options.compile:
     compile_in_this_process(*FLAGS[options.compile], options.modules)
     return 0
+  all_flags = options.flags.split(",")
+  limits = [int(limit) for limit in options.limit.split(",")]
+  if len(limits) == 1:
+    limits *= len(all_flags)
+  if len(limits) != len(all_flags):
+    parser.error("--limit needs one number, or one for each of --flags")
   failed = 0
   table = []
   with tempfile.TemporaryDirectory() as temporary:
@@ -229,7 +226,7 @@ def main():
     for path in paths:
       with open(path) as file:
         devices = max(devices, devices_of(file.readline()))
-    for flags in options.flags.split(","):
+    for flags, limit in zip(all_flags, limits):
       folder = os.path.join(options.folder or temporary, flags)
       os.makedirs(folder, exist_ok=True)
       counts = collections.Counter()
@@ -257,9 +254,9 @@ def main():
           with open(f"{folder}/{name}.xla") as theirs, open(
               f"{folder}/{name}.ours") as ours:
             compare(f"{name} ({flags})", theirs.read(), ours.read(), counts)
-      failed += counts["failed"] + max(counts["differ"] - options.limit, 0)
-      if not counts["modules"]:
-        print(f"{flags}: nothing compared")
+      failed += counts["failed"] + max(counts["differ"] - limit, 0)
+      if not counts["modules"] or counts["refused"] > counts["modules"]:
+        print(f"{flags}: XLA propagated in {counts['modules']} of {len(paths)}")
         failed += 1
       table.append((flags, counts))
   columns = ("modules", "refused", "failed", "same", "whole", "differ")

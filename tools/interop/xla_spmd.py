@@ -31,41 +31,27 @@ import sys
 import tempfile
 import time
 
+# Says so, and ends, where jaxlib is not installed.
+from interop import (
+    compile_partitioned, devices_of, partitioned_options, xla_client)
+
 COLUMNS = "module,partitions,kind,count,count_with_trips,bytes_per_device"
-
-
-def devices_of(text):
-  found = re.search(r"num_partitions=(\d+)", text.split("\n", 1)[0])
-  return int(found.group(1)) if found else 1
 
 
 def compile_in_this_process(path):
   """XLA writes the partitioned module to the folder that XLA_FLAGS names."""
-  import interop  # pylint: disable=import-outside-toplevel
-  from interop import jax, np, xla_client  # pylint: disable=import-outside-toplevel
   with open(path) as file:
     text = file.read()
-  devices = devices_of(text)
+  options = partitioned_options(devices_of(text))
   shardy = "xla.sdy." in text
   if shardy:
     # Not read then, but they would make XLA take the module for one of GSPMD.
     text = re.sub(r", sharding=\{(?:[^{}]|\{[^{}]*\})*\}", "", text)
   module = xla_client.hlo.hlo_module_from_text(text)
-  mlir = xla_client._xla.mlir.xla_computation_to_mlir_module(
-      xla_client.hlo.XlaComputation(module.as_serialized_hlo_module_proto()))
-  options = xla_client.CompileOptions()
-  options.num_replicas = 1
-  options.num_partitions = devices
-  build = options.executable_build_options
-  build.num_replicas = 1
-  build.num_partitions = devices
-  build.use_spmd_partitioning = True
-  build.use_shardy_partitioner = shardy
-  options.device_assignment = build.device_assignment = (
-      xla_client.DeviceAssignment.create(np.arange(devices).reshape(1, devices)))
-  device_list = jax.devices("cpu")[:devices]
-  device_list[0].client.compile_and_load(
-      mlir, xla_client.DeviceList(tuple(device_list)), options)
+  options.executable_build_options.use_shardy_partitioner = shardy
+  compile_partitioned(
+      xla_client.hlo.XlaComputation(module.as_serialized_hlo_module_proto()),
+      options)
 
 
 def dumped(folder, when="after"):
