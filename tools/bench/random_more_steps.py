@@ -2,7 +2,8 @@
 
 Functions of floats, bits, windows at places along two dimensions, pairs of
 results, convolutions, and what makes kernels of columns and of transposes.
-Of Values with the steps of random_steps.py: start_value().
+Steps in random_steps.py derives from MoreSteps, and brings the start_value()
+that this calls.
 """
 
 import math
