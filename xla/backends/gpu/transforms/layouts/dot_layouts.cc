@@ -157,13 +157,14 @@ HloInstruction* Copied(HloInstruction* value) {
              : value;
 }
 
-// Lets the dots that read `value` read `copy` where that costs none of them its
-// library call.
+// Lets the dots that read `value` read `copy` instead, unless that would cost
+// them a library call that they have.
 absl::Status ShareCopy(HloInstruction* value, HloInstruction* copy) {
+  if (value == copy) return absl::OkStatus();
   const std::vector<HloInstruction*> users(value->users().begin(),
                                            value->users().end());
   for (HloInstruction* dot : users) {
-    if (dot == copy || !MayBeCopiedFor(*dot)) continue;
+    if (!MayBeCopiedFor(*dot)) continue;
     for (int64_t operand : {0, 1}) {
       if (dot->operand(operand) != value) continue;
       Shape shapes[2] = {dot->operand(0)->shape(), dot->operand(1)->shape()};
@@ -186,12 +187,19 @@ absl::StatusOr<bool> CopyOperands(HloComputation* computation) {
     if (!copies.has_value()) continue;
     for (int64_t operand : {0, 1}) {
       if (!copies->shapes[operand].has_value()) continue;
-      HloInstruction* value = Copied(dot->mutable_operand(operand));
+      const Shape& wanted = *copies->shapes[operand];
+      HloInstruction* before = dot->mutable_operand(operand);
+      HloInstruction* value = Copied(before);
       HloInstruction* copy =
-          computation->AddInstruction(HloInstruction::CreateUnary(
-              *copies->shapes[operand], HloOpcode::kCopy, value));
+          ShapeUtil::Equal(value->shape(), wanted)
+              ? value
+              : computation->AddInstruction(HloInstruction::CreateUnary(
+                    wanted, HloOpcode::kCopy, value));
       RETURN_IF_ERROR(dot->ReplaceOperandWith(operand, copy));
       RETURN_IF_ERROR(ShareCopy(value, copy));
+      if (before != value) {
+        RETURN_IF_ERROR(ShareCopy(before, copy));
+      }
     }
     changed = true;
   }

@@ -23,11 +23,14 @@ namespace xla::gpu {
 // it (bf16). So a copy has to pay: there are 16 multiplications or more for
 // each byte that it moves. Results keep their layouts.
 //
-// Other dots that read the same value read the copy, too, where a library takes
-// them so as well or does not take them as they are: if they are all of its
-// readers, the kernel that makes the value writes it as copied, once. That may
-// leave the other operand alone to be copied, so there are up to kMaxDotRounds
-// rounds. O(instructions + dots * readers of their operands).
+// An operand that is itself a copy in another layout is replaced by what that
+// copied, if it lies as needed, or else by a copy of it.
+//
+// Other dots that read the same value, or the same copy of it, read the new
+// copy, too, unless that would cost them a library call they have. If dots are
+// all of its readers, the kernel that makes the value writes it as copied,
+// once. A dot may then need a copy of its other operand, so there are up to
+// kMaxDotRounds rounds. O(instructions + dots * readers of their operands).
 class DotLayouts : public HloModulePass {
  public:
   absl::string_view name() const override { return "dot-layouts"; }
