@@ -142,12 +142,13 @@ bool FitsMatrices(const HloInstruction& operand, const HloInstruction& value,
          value.shape().layout().minor_to_major();
 }
 
-// Broadcast or not.
-bool IsConstantOfOneElement(const HloInstruction& value) {
-  const HloInstruction& read =
-      value.opcode() == HloOpcode::kBroadcast ? *value.operand(0) : value;
-  return read.opcode() == HloOpcode::kConstant &&
-         ShapeUtil::IsEffectiveScalar(read.shape());
+// A fusion has a constant of its own for it, and reads no operand. (Results of
+// dots of matrices have more than one element: constants that are combined with
+// them as they are have, too.)
+bool IsBroadcastConstant(const HloInstruction& value) {
+  return value.opcode() == HloOpcode::kBroadcast &&
+         value.operand(0)->opcode() == HloOpcode::kConstant &&
+         ShapeUtil::IsEffectiveScalar(value.operand(0)->shape());
 }
 
 void DropWider(const HloInstruction& product,
@@ -222,7 +223,7 @@ std::vector<HloInstruction*> FindMatrixEpilogue(const HloInstruction& dot,
     }
     max_operands -=
         absl::c_count_if(hlo->operands(), [&](const HloInstruction* operand) {
-          return operand != value && !IsConstantOfOneElement(*operand);
+          return operand != value && !IsBroadcastConstant(*operand);
         });
     if (max_operands < 0) break;
     ++fitting;

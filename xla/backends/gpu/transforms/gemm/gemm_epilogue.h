@@ -19,19 +19,23 @@ namespace xla::gpu {
 // Each is the only reader of the one before. Their other operands are in memory
 // anyway, or broadcast from there, or are such constants. The last one is no
 // wider than the product: a conversion to a wider type is left to its readers.
+// O(instructions that follow).
 std::vector<HloInstruction*> FindEpilogue(const HloInstruction& product);
 
-// Those of them that can be computed on the dot's result as matrices of `dims`,
-// row-major in memory as it is: other operands are arrays that lie alike,
-// scalars broadcast or rows of columns; anything broadcast if the dimensions
-// are the same. They read at most `max_operands` of these, constants of one
-// element left out. None where the last one is only read in part.
+// The first of them that can be computed on the dot's result seen as matrices
+// of `dims`, which have its elements in the same order in memory. Their other
+// operands are arrays of the result's layout, broadcast scalars, or vectors
+// broadcast along the last dimension; any broadcast will do if `dims` are the
+// result's own. All in all they read at most `max_operands` of these, broadcast
+// constants of one element not counted. Empty if nothing but slices and gathers
+// reads the last one. O(FindEpilogue).
 std::vector<HloInstruction*> FindMatrixEpilogue(const HloInstruction& dot,
                                                 absl::Span<const int64_t> dims,
                                                 int64_t max_operands);
 
-// The dimensions of the matrices of `dims` that those of a broadcast to the
-// dot's become; nothing if it does not fit.
+// The attribute `dimensions` of a broadcast of the same operand to matrices of
+// `dims` that gives the elements of `broadcast`, whose result has the shape of
+// the dot's; nullopt if it is not known to exist.
 std::optional<std::vector<int64_t>> MatrixBroadcastDimensions(
     const HloInstruction& broadcast, absl::Span<const int64_t> dims);
 

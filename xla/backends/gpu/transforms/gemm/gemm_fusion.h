@@ -43,10 +43,11 @@ struct GemmFusionOptions {
 // but a library's dot is assumed to be 25 % faster than a compiler's. So large
 // dots, which take longer to compute than to read, stay as they are.
 //
-// Elementwise instructions after such a dot that are its only readers, one
-// after the other, go along where the result is no wider and the fusion has no
-// more operands than fusions may have (gpu_fusible.h), so that a sum with a
-// residual that several kernels read is written once and what it adds is free:
+// Elementwise instructions that follow such a dot, each the only reader of the
+// one before, become part of the kernel if their result is no wider than the
+// dot's, as many as the limit on a fusion's operands allows (gpu_fusible.h).
+// Adding a residual, for instance, then takes no kernel of its own, however
+// many kernels read the sum:
 //
 //   after:  r = f32[32,64] fusion(x, w, i, p), calls={s, d, add(d, p)}
 //
@@ -64,7 +65,8 @@ struct GemmFusionOptions {
 // Leaves alone: products with vectors; copies with readers other than dots,
 // that several dots read in another type, or that would fuse with the producer
 // of their source; types other than f16, bf16 and f32; dots with a requested
-// algorithm; control dependencies. O(instructions).
+// algorithm; control dependencies. O(instructions + dots * elementwise
+// instructions that follow one).
 class GemmFusion : public HloModulePass {
  public:
   explicit GemmFusion(GemmFusionOptions options = {})

@@ -112,10 +112,10 @@ HloInstruction* Rewriter::MakeFusion(const RowKernel& kernel) {
   return fusion;
 }
 
-// An optimistic bound for the alternative: reductions that wait for as many
-// others run as one kernel, which reads the operands that they are computed
-// from, and so does the one of the result; all at full bandwidth, results of
-// reductions at no cost.
+// A lower bound for the alternative: one kernel for all reductions that have
+// equally many others before them, and one for the result. Each reads the
+// fusion's operands that it needs at full bandwidth, and results of reductions
+// for nothing. O(instructions * operands).
 absl::Duration Rewriter::TimeApart(const HloInstruction& fusion) const {
   const HloComputation& body = *fusion.fused_instructions_computation();
   // By instruction: the reductions in a row that it waits for, itself included,

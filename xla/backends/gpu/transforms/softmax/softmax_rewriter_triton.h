@@ -42,11 +42,11 @@ struct SoftmaxRewriterTritonOptions {
 //
 // Leaves alone: instructions without such a form, reductions of several
 // dimensions or not of the minor one, rows of less than 16 elements, a single
-// row, kernels that would be slower than a separate kernel per reduction (such
-// as where what is combined with a sum is not what was summed), control
-// dependencies, side effects. Reductions are in the form that
-// reduction_dimension_grouper.h leaves, and not yet split. O(instructions) and
-// the search for tilings.
+// row, kernels that would be slower than a separate kernel per reduction (for
+// instance because a sum is combined with other rows than those summed),
+// control dependencies, side effects. Reductions are in the form that
+// reduction_dimension_grouper.h leaves, and not yet split. Besides the search
+// for tilings, O(instructions * operands of a kernel).
 class SoftmaxRewriterTriton : public HloModulePass {
  public:
   explicit SoftmaxRewriterTriton(SoftmaxRewriterTritonOptions options = {})
