@@ -44,9 +44,6 @@ constexpr absl::string_view kReuseSyncs[] = {"auto", "never", "min-bytes"};
 constexpr absl::string_view kPasses[] = {"circular", "matmul", "alias",
                                          "promote",  "plan",   "syncs"};
 
-// Bytes that nvFuser reserves for variables of fixed size.
-constexpr int64_t kStaticBytes = 128;
-
 template <typename E, size_t N>
 bool ParseEnum(absl::string_view text, const absl::string_view (&names)[N],
                E* value, std::string* error) {
@@ -244,7 +241,7 @@ class Driver {
     ASSIGN_OR_RETURN(SmemPlan plan, Plan(kernel));
     if (!note.empty()) plan.notes.insert(plan.notes.begin(), note);
     NoteIdlePromotions(plan);
-    int64_t static_bytes = options_.mode == Mode::kStack ? kStaticBytes : 0;
+    int64_t static_bytes = options_.mode == Mode::kStack ? kSharedSetAside : 0;
     RETURN_IF_ERROR(CheckFits(plan, device_, static_bytes));
     if (options_.check_plan) {
       RETURN_IF_ERROR(CheckSmemPlan(plan));

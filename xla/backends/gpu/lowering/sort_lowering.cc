@@ -15,6 +15,7 @@
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/backends/gpu/lowering/sort_ranks.h"
+#include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -34,9 +35,8 @@ using kir::Operand;
 
 // Elements from one place to the next that no other has a bank in common with.
 constexpr int64_t kBanks = 32;
-// In bytes: what plans of shared memory set aside in each block, and the most
-// that they align a buffer to.
-constexpr int64_t kSetAside = 128, kAlignment = 16;
+// In bytes: the most that plans of shared memory align a buffer to.
+constexpr int64_t kAlignment = 16;
 
 bool IsSort(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kSort || hlo.opcode() == HloOpcode::kTopK;
@@ -176,7 +176,7 @@ absl::StatusOr<bool> SortEmitter::AddTiles(int64_t shared_bytes) {
     bytes += RoundUpTo(kir::ElementBytes(type) * rows_per_block_ * elements,
                        kAlignment);
   }
-  const int64_t available = shared_bytes - kSetAside;
+  const int64_t available = shared_bytes - kSharedSetAside;
   if (bytes > available && steps_ > 1) {
     // Without gaps against bank conflicts it may fit.
     SetSteps(1);

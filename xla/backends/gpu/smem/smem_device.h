@@ -16,6 +16,10 @@
 
 namespace xla::gpu {
 
+// Bytes of a block's shared memory that are set aside for variables of fixed
+// size: plans use the others.
+inline constexpr int64_t kSharedSetAside = 128;
+
 struct GpuDevice {
   absl::string_view name;  // "sm_90"
   int compute_capability;  // 90

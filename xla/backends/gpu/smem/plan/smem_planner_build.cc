@@ -20,9 +20,6 @@
 namespace xla::gpu {
 namespace {
 
-// Set aside for variables of fixed size, in bytes.
-constexpr int64_t kStaticBytes = 128;
-
 kir::Statement Statement(decltype(kir::Statement::node) node) {
   return {std::move(node), {}};
 }
@@ -375,7 +372,7 @@ void SmemPlanner::DescribeHazards(const SmemInsertions& insertions,
 }
 
 absl::Status SmemPlanner::CheckLimit() const {
-  const int64_t available = device_.shared_per_block_max - kStaticBytes;
+  const int64_t available = device_.shared_per_block_max - kSharedSetAside;
   if (plan_.total_bytes <= available) return absl::OkStatus();
   std::vector<const SmemBufferPlan*> largest;
   for (const SmemBufferPlan& buffer : plan_.buffers) {
@@ -395,7 +392,7 @@ absl::Status SmemPlanner::CheckLimit() const {
       largest.empty() ? kernel_.location
                       : kernel_.buffers[largest[0]->buffer].location,
       absl::StrCat("@", kernel_.name, " needs ", plan_.total_bytes,
-                   " bytes of shared memory and ", kStaticBytes,
+                   " bytes of shared memory and ", kSharedSetAside,
                    " static ones, and a block of ", device_.name, " has ",
                    available, " available; largest buffers: ", names, " bytes"),
       absl::StatusCode::kResourceExhausted);
