@@ -13,6 +13,7 @@
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/backends/gpu/kernel_ir/kir_verifier.h"
 #include "xla/backends/gpu/lowering/kernel_skeleton.h"
+#include "xla/backends/gpu/model/threads_at_once.h"
 #include "xla/backends/gpu/smem/baseline/stack_planner.h"
 #include "xla/backends/gpu/smem/check/smem_plan_checker.h"
 #include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
@@ -162,15 +163,8 @@ KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
 
 FusionLoweringOptions LoweringOptionsFor(
     const se::DeviceDescription& description) {
-  // Rows are often powers of two, and a few threads too few do no harm.
-  constexpr int64_t kRound = int64_t{1} << 15;
   FusionLoweringOptions options;
-  const int64_t threads = int64_t{1} * description.core_count() *
-                          description.threads_per_core_limit();
-  if (threads > 0) {
-    options.device_threads =
-        std::max(threads / kRound * kRound, std::min(threads, kRound));
-  }
+  options.device_threads = ThreadsAtOnce(&description);
   options.shared_bytes = GpuDeviceOf(description).shared_per_block_max;
   return options;
 }

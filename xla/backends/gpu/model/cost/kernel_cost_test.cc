@@ -1,4 +1,4 @@
-// How often kernels compute and read, without a device.
+// How often kernels compute and read, mostly without a device.
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,11 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/model/cost/coalescing_analysis.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/threads_at_once.h"
+#include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/gpu_device_info_for_tests.h"
 
 namespace xla::gpu {
 namespace {
@@ -289,7 +292,8 @@ TEST(KernelCostTest, AnIndexFindsOperandsWhereTheyAre) {
 // Prices are those of the kernels that there are (scatter_way.h).
 TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
   const auto cost_of = [](absl::string_view type, int64_t rows,
-                          absl::string_view apply, int64_t updates = 6) {
+                          absl::string_view apply, int64_t updates = 6,
+                          const se::DeviceDescription* device = nullptr) {
     auto module = Parse(absl::StrCat(
         "HloModule m\nadd { a = ", type, "[] parameter(0) b = ", type,
         "[] parameter(1) ROOT c = ", type,
@@ -300,7 +304,7 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
         "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
         "index_vector_dim=1, to_apply=",
         apply, "\n}"));
-    KernelCosts costs;
+    KernelCosts costs(device);
     return costs.Get(*Find(*module, "s"));
   };
   for (const auto& [type, rows, apply, threads] :
@@ -313,9 +317,13 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
     EXPECT_TRUE(cost.operands[0].in_place) << type << rows;
     EXPECT_EQ(cost.operands[2].utilization(), 1) << type << rows;
   }
-  // In order by 39 groups of 16 updates, which have no factor in common with
-  // rows of 4 elements.
+  // 40 groups would have 16 updates each; 39 has no factor in common with rows
+  // of 4 elements.
   EXPECT_EQ(cost_of("f32", 300000, "add", 640).iterations, 39 * 4);
+  // As many groups as the kernel has: an eighth of 2^18 threads, not of the
+  // device's 132 * 2048, has a place of a row each.
+  const se::DeviceDescription h100 = TestGpuDeviceInfo::H100SXMDeviceInfo();
+  EXPECT_EQ(cost_of("f32", 300000, "add", 200000, &h100).iterations, 8191 * 4);
   const KernelCost update = cost_of("s32", 50, "add");
   const KernelCost search = cost_of("f32", 50, "add");
   EXPECT_EQ(search.bytes_written, 50 * 4 * 4);
@@ -326,6 +334,19 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
   EXPECT_EQ(search.operands[1].utilization(), 50 * 4);
   EXPECT_EQ(search.operands[2].utilization(), 50);
   EXPECT_EQ(search.flops, 50 * update.flops);
+}
+
+TEST(KernelCostTest, ThreadsAtOnceAreRounded) {
+  EXPECT_EQ(ThreadsAtOnce(nullptr), 1 << 18);
+  se::DeviceDescription device;
+  EXPECT_EQ(ThreadsAtOnce(&device), 1 << 18);
+  device.set_core_count(3);
+  for (const auto& [of_core, threads] :
+       {std::pair(100, 300), std::pair(11000, 1 << 15),
+        std::pair(40000, 3 << 15)}) {
+    device.set_threads_per_core_limit(of_core);
+    EXPECT_EQ(ThreadsAtOnce(&device), threads) << of_core;
+  }
 }
 
 TEST(KernelCostTest, SiblingsShareWhatTheyReadAtOnePlace) {

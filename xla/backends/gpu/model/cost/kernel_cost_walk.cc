@@ -12,6 +12,7 @@
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/backends/gpu/model/scatter_way.h"
+#include "xla/backends/gpu/model/threads_at_once.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
@@ -262,13 +263,9 @@ void KernelCostWalk::WriteOutput(const HloInstruction& output) {
   const HloInstruction* last = SkipBitcasts(&output);
   if (IsUpdateInPlace(*last) && last->opcode() == HloOpcode::kScatter) {
     cost_.bytes_written += Bytes(last->operand(2)->shape());
-    constexpr int64_t kUsualThreads = int64_t{1} << 18;
-    const int64_t threads = device_ == nullptr
-                                ? kUsualThreads
-                                : int64_t{1} * device_->core_count() *
-                                      device_->threads_per_core_limit();
     cost_.iterations = std::max(
-        cost_.iterations, static_cast<double>(ScatterThreads(*last, threads)));
+        cost_.iterations,
+        static_cast<double>(ScatterThreads(*last, ThreadsAtOnce(device_))));
     return;
   }
   if (IsUpdateInPlace(*last)) {
