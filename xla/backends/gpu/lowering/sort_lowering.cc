@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
+#include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -14,9 +13,9 @@
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
+#include "xla/backends/gpu/lowering/sort_emitter.h"
 #include "xla/backends/gpu/lowering/sort_ranks.h"
 #include "xla/backends/gpu/smem/smem_device.h"
-#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -63,19 +62,11 @@ int StepsOfVisit(const HloInstruction& hlo, bool keeps_places) {
   return hlo.operand_count() <= 2 && code <= 16 ? 2 : 1;
 }
 
-class SortEmitter {
+class TileSorter : public SortEmitter {
  public:
-  SortEmitter(const SortGroup& group, KernelFrame* frame)
-      : group_(group),
-        sort_(*group.hero),
-        frame_(*frame),
-        builder_(frame->builder()),
-        emitter_(frame->emitter()),
-        shape_(group.hero->operand(0)->shape()),
-        along_(SortedDimension(*group.hero)),
-        written_(SortedShape(*group.hero).dimensions(along_)),
-        keeps_places_(!AreEqualsTheSame(*group.hero)),
-        levels_(frame->body(), {group.hero}) {
+  TileSorter(const SortGroup& group, KernelFrame* frame)
+      : SortEmitter(group, frame),
+        keeps_places_(!AreEqualsTheSame(*group.hero)) {
     while (width_ < group.elements) width_ *= 2;
     // Rows of another length leave pairs out.
     int steps = 1;
@@ -118,8 +109,8 @@ class SortEmitter {
   // Whether the elements of one place go before those of the other.
   absl::StatusOr<Operand> Before(absl::Span<const Operand> a,
                                  absl::Span<const Operand> b) {
-    return GoesBefore(sort_, a.first(sort_.operand_count()),
-                      b.first(sort_.operand_count()), &emitter_);
+    return GoesBefore(a.first(sort_.operand_count()),
+                      b.first(sort_.operand_count()));
   }
   absl::StatusOr<std::vector<Operand>> Results(const AffineExpr& place);
   absl::Status Write();
@@ -141,16 +132,7 @@ class SortEmitter {
     return builder_.Emit("copy", builder_.TypeOf(from), {from});
   }
 
-  const SortGroup& group_;
-  const HloInstruction& sort_;
-  KernelFrame& frame_;
-  KernelBuilder& builder_;
-  ElementEmitter& emitter_;
-  const Shape& shape_;
-  const int64_t along_;
-  const int64_t written_;  // elements of a row
   const bool keeps_places_;
-  const ReductionLevels levels_;
   int64_t width_ = 1;  // the power of two from the elements of a row
   int64_t lanes_ = 1;  // threads of a row
   int64_t rows_per_block_ = 1;
@@ -161,7 +143,7 @@ class SortEmitter {
   AffineExpr team_, lane_, raw_row_;
 };
 
-absl::StatusOr<bool> SortEmitter::AddTiles(int64_t shared_bytes) {
+absl::StatusOr<bool> TileSorter::AddTiles(int64_t shared_bytes) {
   std::vector<ElementType> types;
   int64_t bytes = 0;
   for (const HloInstruction* operand : sort_.operands()) {
@@ -190,7 +172,7 @@ absl::StatusOr<bool> SortEmitter::AddTiles(int64_t shared_bytes) {
   return true;
 }
 
-absl::Status SortEmitter::Each(
+absl::Status TileSorter::Each(
     int64_t count, absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
   const auto round = [&](const AffineExpr& index) {
     const AffineExpr number =
@@ -206,7 +188,7 @@ absl::Status SortEmitter::Each(
   return builder_.Loop("u", kir::LoopKind::kSerial, 0, rounds, round);
 }
 
-absl::Status SortEmitter::Named(
+absl::Status TileSorter::Named(
     const AffineExpr& place,
     absl::FunctionRef<absl::Status(const Indices&)> body) {
   std::vector<int64_t> dims, extents;
@@ -232,7 +214,7 @@ absl::Status SortEmitter::Named(
   return name(0);
 }
 
-absl::Status SortEmitter::Load() {
+absl::Status TileSorter::Load() {
   return Each(group_.elements, [&](const AffineExpr& place) {
     return Named(place, [&](const Indices& indices) -> absl::Status {
       for (int64_t k = 0; k < sort_.operand_count(); ++k) {
@@ -248,7 +230,7 @@ absl::Status SortEmitter::Load() {
   });
 }
 
-absl::Status SortEmitter::Exchange(Elements* left, Elements* right) {
+absl::Status TileSorter::Exchange(Elements* left, Elements* right) {
   const Elements a = *left, b = *right;
   ASSIGN_OR_RETURN(Operand swap, Before(b, a));
   if (keeps_places_) {
@@ -269,8 +251,8 @@ absl::Status SortEmitter::Exchange(Elements* left, Elements* right) {
   return absl::OkStatus();
 }
 
-absl::Status SortEmitter::CompareAndSwap(const AffineExpr& left,
-                                         const AffineExpr& right) {
+absl::Status TileSorter::CompareAndSwap(const AffineExpr& left,
+                                        const AffineExpr& right) {
   Elements a, b;
   for (kir::BufferId tile : tiles_) {
     a.push_back(Value(tile, left));
@@ -284,8 +266,7 @@ absl::Status SortEmitter::CompareAndSwap(const AffineExpr& left,
   return absl::OkStatus();
 }
 
-absl::Status SortEmitter::Merge(std::vector<Elements>* elements,
-                                bool mirrored) {
+absl::Status TileSorter::Merge(std::vector<Elements>* elements, bool mirrored) {
   const size_t count = elements->size();
   for (size_t apart = count / 2; apart > 0; apart /= 2) {
     for (size_t k = 0; k < count; ++k) {
@@ -302,7 +283,7 @@ absl::Status SortEmitter::Merge(std::vector<Elements>* elements,
 // order of their places. Of a merge that begins with mirrored pairs, the upper
 // half of them lies as far from the end of its places as the lower half lies
 // from their begin.
-absl::Status SortEmitter::Visit(int64_t size, int64_t apart, int64_t steps) {
+absl::Status TileSorter::Visit(int64_t size, int64_t apart, int64_t steps) {
   const int64_t count = int64_t{1} << steps, half = count / 2;
   const bool mirrored = 2 * apart == size;
   const int64_t distance = apart == 0 ? 1 : apart / half;
@@ -359,7 +340,7 @@ absl::Status SortEmitter::Visit(int64_t size, int64_t apart, int64_t steps) {
   });
 }
 
-absl::Status SortEmitter::Visits() {
+absl::Status TileSorter::Visits() {
   const int64_t first = int64_t{1} << steps_;
   RETURN_IF_ERROR(Visit(first, 0, steps_));
   Join();
@@ -375,7 +356,7 @@ absl::Status SortEmitter::Visits() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Operand>> SortEmitter::Results(
+absl::StatusOr<std::vector<Operand>> TileSorter::Results(
     const AffineExpr& place) {
   std::vector<Operand> values;
   for (int64_t k = 0; k < sort_.operand_count(); ++k) {
@@ -392,7 +373,7 @@ absl::StatusOr<std::vector<Operand>> SortEmitter::Results(
   return values;
 }
 
-absl::Status SortEmitter::Step(int64_t size, int64_t apart) {
+absl::Status TileSorter::Step(int64_t size, int64_t apart) {
   const bool mirrored = 2 * apart == size;
   return Each(width_ / 2, [&](const AffineExpr& number) {
     const AffineExpr group = AffineExpr::FloorDiv(number, AffineExpr(apart));
@@ -415,21 +396,14 @@ absl::Status SortEmitter::Step(int64_t size, int64_t apart) {
   });
 }
 
-absl::Status SortEmitter::Write() {
-  emitter_.Forbid(&sort_);
-  const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
+absl::Status TileSorter::Write() {
   const auto write = [&](const Indices& indices) -> absl::Status {
     ASSIGN_OR_RETURN(std::vector<Operand> values, Results(indices[along_]));
-    emitter_.Remember(sort_, indices, std::move(values));
-    for (int64_t k : group_.results) {
-      const KernelFrame::Result& result = frame_.results()[k];
-      const std::optional<ResultWay> way =
-          FindElementWay(result, SortedShape(sort_), levels_);
-      if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
-      RETURN_IF_ERROR(frame_.Store(
-          result, way->Follow(indices, result.shape, builder_.ranges())));
-    }
-    return absl::OkStatus();
+    return WriteResults(
+        indices, std::move(values),
+        [&](const KernelFrame::Result& result, const Indices& at) {
+          return frame_.Store(result, at);
+        });
   };
   return frame_.Where(Inside(raw_row_, group_.rows, builder_.ranges()),
                       [&]() -> absl::Status {
@@ -439,7 +413,7 @@ absl::Status SortEmitter::Write() {
                       });
 }
 
-absl::Status SortEmitter::Emit() {
+absl::Status TileSorter::Emit() {
   return frame_.Blocks(
       CeilOfRatio(group_.rows, rows_per_block_),
       [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
@@ -494,35 +468,6 @@ std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
   return groups;
 }
 
-int64_t SortedDimension(const HloInstruction& sort) {
-  return sort.opcode() == HloOpcode::kSort
-             ? sort.dimensions(0)
-             : sort.operand(0)->shape().dimensions().size() - 1;
-}
-
-const Shape& SortedShape(const HloInstruction& sort) {
-  return sort.shape().IsTuple() ? sort.shape().tuple_shapes(0) : sort.shape();
-}
-
-absl::StatusOr<Operand> GoesBefore(const HloInstruction& sort,
-                                   absl::Span<const Operand> a,
-                                   absl::Span<const Operand> b,
-                                   ElementEmitter* emitter) {
-  if (const auto* topk = DynCast<HloTopKInstruction>(&sort)) {
-    return emitter->CompareTotal(
-        sort,
-        topk->largest() ? ComparisonDirection::kGt : ComparisonDirection::kLt,
-        a[0], b[0]);
-  }
-  std::vector<Operand> pairs;
-  for (size_t k = 0; k < a.size(); ++k) {
-    pairs.insert(pairs.end(), {a[k], b[k]});
-  }
-  ASSIGN_OR_RETURN(const std::vector<Operand> less,
-                   emitter->Apply(*sort.to_apply(), pairs));
-  return less[0];
-}
-
 absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
                               KernelFrame* frame) {
   const HloInstruction& sort = *group.hero;
@@ -530,7 +475,7 @@ absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
     RETURN_IF_ERROR(NotLowered(
         sort, CheckComparatorOrder(*sort.to_apply(), FloatOrders::kAll)));
   }
-  SortEmitter emitter(group, frame);
+  TileSorter emitter(group, frame);
   ASSIGN_OR_RETURN(const bool fits, emitter.AddTiles(shared_bytes));
   RETURN_IF_ERROR(fits ? emitter.Emit() : EmitSortByRanks(group, frame));
   return fits;

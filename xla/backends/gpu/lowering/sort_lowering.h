@@ -5,12 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "xla/backends/gpu/kernel_ir/kernel.h"
-#include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/shape.h"
 
 // Sorts of rows, with everything sorted along, and the first elements of sorted
 // rows (topk). Rows that fit into shared memory:
@@ -58,15 +54,6 @@ std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
 // rows that are too long, and for what ElementEmitter cannot compute.
 absl::StatusOr<bool> EmitSort(const SortGroup& group, int64_t shared_bytes,
                               KernelFrame* frame);
-
-int64_t SortedDimension(const HloInstruction& sort);
-// Of each result, which may have fewer elements along rows than the operands.
-const Shape& SortedShape(const HloInstruction& sort);
-// Whether the elements `a` of all operands go before the elements `b`.
-absl::StatusOr<kir::Operand> GoesBefore(const HloInstruction& sort,
-                                        absl::Span<const kir::Operand> a,
-                                        absl::Span<const kir::Operand> b,
-                                        ElementEmitter* emitter);
 
 }  // namespace xla::gpu
 

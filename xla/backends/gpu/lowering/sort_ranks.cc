@@ -1,11 +1,9 @@
 #include "xla/backends/gpu/lowering/sort_ranks.h"
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -13,7 +11,7 @@
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
-#include "xla/backends/gpu/lowering/reduction_results.h"
+#include "xla/backends/gpu/lowering/sort_emitter.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/comparator_order.h"
@@ -29,18 +27,10 @@ using kir::Operand;
 // Some tenths of a second.
 constexpr int64_t kMostPairs = int64_t{1} << 40;
 
-class RankEmitter {
+class RankEmitter : public SortEmitter {
  public:
   RankEmitter(const SortGroup& group, KernelFrame* frame)
-      : group_(group),
-        sort_(*group.hero),
-        frame_(*frame),
-        builder_(frame->builder()),
-        emitter_(frame->emitter()),
-        shape_(group.hero->operand(0)->shape()),
-        along_(SortedDimension(*group.hero)),
-        written_(SortedShape(*group.hero).dimensions(along_)),
-        levels_(frame->body(), {group.hero}) {}
+      : SortEmitter(group, frame) {}
 
   absl::Status Check() const;
   absl::Status Emit();
@@ -53,16 +43,6 @@ class RankEmitter {
                                absl::Span<const Operand> values);
   absl::Status WriteAt(const Operand& rank, const Indices& indices,
                        std::vector<Operand> values);
-
-  const SortGroup& group_;
-  const HloInstruction& sort_;
-  KernelFrame& frame_;
-  KernelBuilder& builder_;
-  ElementEmitter& emitter_;
-  const Shape& shape_;
-  const int64_t along_;
-  const int64_t written_;  // elements of a row
-  const ReductionLevels levels_;
 };
 
 absl::Status RankEmitter::Check() const {
@@ -130,10 +110,8 @@ absl::StatusOr<Operand> RankEmitter::Rank(const Indices& indices,
             ASSIGN_OR_RETURN(others[k],
                              emitter_.Element(*sort_.operand(k), places));
           }
-          ASSIGN_OR_RETURN(const Operand less,
-                           GoesBefore(sort_, others, values, &emitter_));
-          ASSIGN_OR_RETURN(const Operand more,
-                           GoesBefore(sort_, values, others, &emitter_));
+          ASSIGN_OR_RETURN(const Operand less, GoesBefore(others, values));
+          ASSIGN_OR_RETURN(const Operand more, GoesBefore(values, others));
           const Operand is_earlier =
               builder_.Emit("lt", kPred, {other, indices[along_]});
           const Operand not_more = builder_.Emit("not", kPred, {more});
@@ -160,21 +138,14 @@ absl::Status RankEmitter::WriteAt(const Operand& rank, const Indices& indices,
       builder_.Emit("min", ElementType::kS32, {rank, AffineExpr(written_ - 1)});
   Indices places = indices;
   places[along_] = builder_.NameRegister(place, 0, written_ - 1);
-  emitter_.Forbid(&sort_);
-  const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
-  emitter_.Remember(sort_, places, std::move(values));
-  for (int64_t k : group_.results) {
-    const KernelFrame::Result& result = frame_.results()[k];
-    const std::optional<ResultWay> way =
-        FindElementWay(result, SortedShape(sort_), levels_);
-    if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
-    const Indices at = way->Follow(places, result.shape, builder_.ranges());
+  const auto store = [&](const KernelFrame::Result& result,
+                         const Indices& at) -> absl::Status {
     ASSIGN_OR_RETURN(const Operand value,
                      emitter_.Element(*result.hlo, at, result.tuple_index));
-    RETURN_IF_ERROR(emitter_.StoreWhere(is_written, result.buffer, result.shape,
-                                        at, value));
-  }
-  return absl::OkStatus();
+    return emitter_.StoreWhere(is_written, result.buffer, result.shape, at,
+                               value);
+  };
+  return WriteResults(places, std::move(values), store);
 }
 
 // Threads next to each other have elements next to each other in memory.
