@@ -75,6 +75,13 @@ absl::StatusOr<ElementType> KernelType(PrimitiveType type) {
   }
 }
 
+Operand WholeArray(kir::BufferId buffer, const Shape& shape) {
+  Operand array;
+  array.buffer = buffer;
+  array.indices.resize(MemoryExtents(shape).size(), 0);
+  return array;
+}
+
 absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason) {
   return absl::UnimplementedError(absl::StrCat(
       HloOpcodeString(hlo.opcode()), ": ", reason, ", in ", hlo.name()));
@@ -193,13 +200,15 @@ absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
   if (PackedBits(hlo.shape()) > 0) return LoadPacked(hlo, buffer, indices);
   ASSIGN_OR_RETURN(const ElementType type,
                    KernelType(hlo.shape().element_type()));
-  Operand array;
-  array.buffer = buffer;
-  array.indices = MemoryIndices(hlo.shape(), indices);
-  if (!ReadsRegister(indices)) return builder_.Emit("copy", type, {array});
+  if (!ReadsRegister(indices)) {
+    Operand element;
+    element.buffer = buffer;
+    element.indices = MemoryIndices(hlo.shape(), indices);
+    return builder_.Emit("copy", type, {element});
+  }
   ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(hlo.shape(), indices));
-  for (AffineExpr& index : array.indices) index = 0;
-  return builder_.Emit("gather", type, {array, place});
+  return builder_.Emit("gather", type,
+                       {WholeArray(buffer, hlo.shape()), place});
 }
 
 absl::StatusOr<Operand> ElementEmitter::LoadPacked(const HloInstruction& hlo,
@@ -248,16 +257,15 @@ Operand ElementEmitter::Narrow(const Operand& value, PrimitiveType type) {
 absl::Status ElementEmitter::StoreAt(kir::BufferId buffer, const Shape& shape,
                                      const Indices& indices,
                                      const Operand& value) {
-  Operand array;
-  array.buffer = buffer;
-  array.indices = MemoryIndices(shape, indices);
   if (!ReadsRegister(indices)) {
-    builder_.EmitTo(array, "copy", {value});
+    Operand element;
+    element.buffer = buffer;
+    element.indices = MemoryIndices(shape, indices);
+    builder_.EmitTo(element, "copy", {value});
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(shape, indices));
-  for (AffineExpr& index : array.indices) index = 0;
-  builder_.EmitTo(array, "scatter", {value, place});
+  builder_.EmitTo(WholeArray(buffer, shape), "scatter", {value, place});
   return absl::OkStatus();
 }
 
@@ -267,10 +275,8 @@ absl::Status ElementEmitter::StoreWhere(const Operand& condition,
                                         const Indices& indices,
                                         const Operand& value) {
   ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(shape, indices));
-  Operand array;
-  array.buffer = buffer;
-  array.indices.resize(MemoryExtents(shape).size(), 0);
-  builder_.EmitTo(array, "scatter", {value, place, condition});
+  builder_.EmitTo(WholeArray(buffer, shape), "scatter",
+                  {value, place, condition});
   return absl::OkStatus();
 }
 

@@ -18,6 +18,7 @@
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
 
 // Emits the code of one thread that computes one element of a value, and with
 // it the elements of operands that it depends on, recursively.
@@ -38,6 +39,10 @@ namespace xla::gpu {
 // of less than a byte, and 8-bit floats other than f8e4m3fn and f8e5m2.
 // Integers of less than a byte take a whole byte, sign-extended.
 absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
+
+// An array of that shape from its first element: the operand of statements that
+// take a place in memory besides, such as gathers and scatters.
+kir::Operand WholeArray(kir::BufferId buffer, const Shape& shape);
 
 // "OPCODE: REASON, in NAME".
 absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason);

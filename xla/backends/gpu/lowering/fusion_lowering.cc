@@ -139,13 +139,11 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
     for (const SortGroup& group : FindSortGroups(*frame, written)) {
       ASSIGN_OR_RETURN(const bool is_shared,
                        EmitSort(group, options.shared_bytes, frame.get()));
-      parts.push_back(
-          MakePart(kSort, absl::StrCat(group.rows, " rows of ", group.elements,
-                                       " elements: ")));
+      const std::string rows =
+          absl::StrCat(group.rows, " rows of ", group.elements, " elements: ");
+      parts.push_back(MakePart(kSort, rows));
       if (!is_shared) {
-        parts.back().why =
-            absl::StrCat(group.rows, " rows of ", group.elements,
-                         " elements: each counts those before it");
+        parts.back().why = absl::StrCat(rows, "each counts those before it");
       }
       parts.back().results = group.results;
       for (int64_t k : group.results) written[k] = true;

@@ -52,11 +52,12 @@ bool IsRead(const HloInstruction& hlo, const ElementEmitter& emitter) {
 
 class OrderedScatter {
  public:
-  OrderedScatter(const KernelFrame::Result& result, KernelBuilder* builder,
-                 ElementEmitter* emitter)
+  OrderedScatter(const KernelFrame::Result& result, int64_t device_threads,
+                 KernelBuilder* builder, ElementEmitter* emitter)
       : scatter_(*Cast<HloScatterInstruction>(result.hlo)),
         updates_(*scatter_.scatter_updates()[0]),
         windows_(updates_.shape()),
+        groups_(ScatterGroups(scatter_, device_threads)),
         buffer_(result.buffer),
         shape_(result.shape),
         builder_(*builder),
@@ -84,9 +85,6 @@ class OrderedScatter {
 
   int64_t steps() const { return total_; }
   int64_t places() const { return ShapeUtil::ElementsIn(windows_); }
-  void ChooseGroups(int64_t device_threads) {
-    groups_ = ScatterGroups(scatter_, device_threads);
-  }
   int64_t groups() const { return groups_; }
 
   absl::Status Emit(const AffineExpr& number);
@@ -110,8 +108,8 @@ class OrderedScatter {
   Shape windows_;               // of the updates, one step of each
   std::vector<int64_t> steps_;  // dimensions that a thread goes along
   std::vector<int64_t> extents_;
-  int64_t total_ = 0;   // steps
-  int64_t groups_ = 1;  // that share the steps by their places
+  int64_t total_ = 0;     // steps
+  const int64_t groups_;  // that share the steps by their places
   const kir::BufferId buffer_;
   const Shape& shape_;
   KernelBuilder& builder_;
@@ -137,7 +135,7 @@ absl::Status OrderedScatter::Find(const Indices& window,
     }
     ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace start,
                      emitter_.PlaceOfUpdate(scatter_, first));
-    // Places beyond 32 bits without their upper ones: no sign.
+    // The lower 31 bits of the place: a remainder must not be negative.
     Operand number =
         builder_.Emit("cast", kir::ElementType::kS32, {start.place});
     if (ShapeUtil::ElementsIn(shape_) > kMost32) {
@@ -164,9 +162,7 @@ absl::Status OrderedScatter::Find(const Indices& window,
 }
 
 absl::Status OrderedScatter::Apply(const AffineExpr& slot) {
-  Operand array;
-  array.buffer = buffer_;
-  array.indices.resize(MemoryExtents(shape_).size(), 0);
+  const Operand array = WholeArray(buffer_, shape_);
   const Operand place = At(place_, slot), mine = At(is_mine_, slot);
   const Operand before =
       builder_.Emit("gather", builder_.TypeOf(array), {array, place, mine});
@@ -221,9 +217,8 @@ absl::Status OrderedScatter::Emit(const AffineExpr& number) {
 // A thread has one place of all windows, and of them those whose places are its
 // group's: it alone changes each of these elements.
 absl::Status KernelFrame::EmitScatterInOrder(const Result& result) {
-  OrderedScatter scatter(result, &builder_, &emitter_);
+  OrderedScatter scatter(result, device_threads_, &builder_, &emitter_);
   if (scatter.steps() == 0) return absl::OkStatus();  // The operand stays.
-  scatter.ChooseGroups(device_threads_);
   builder_.OwnElements(result.buffer);
   return Numbers(
       scatter.places() * scatter.groups(),

@@ -83,9 +83,7 @@ absl::Status KernelFrame::EmitScatterUpdate(const Result& result,
                    emitter_.Element(*scatter.scatter_updates()[0], indices));
   ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace at,
                    emitter_.PlaceOfUpdate(scatter, indices));
-  kir::Operand array;
-  array.buffer = result.buffer;
-  array.indices.resize(MemoryExtents(result.shape).size(), 0);
+  const kir::Operand array = WholeArray(result.buffer, result.shape);
   if (WayOfScatter(scatter) == ScatterWay::kAtomic) {
     builder_.EmitTo(array, AtomicOp(scatter), {value, at.place, at.inside});
     return absl::OkStatus();
