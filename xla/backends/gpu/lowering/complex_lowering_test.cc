@@ -114,17 +114,16 @@ ENTRY e {
 
 // The imaginary part of a real factor is 0: times infinity, it is no number.
 TEST_F(ComplexLoweringTest, RealFactorsOfInfiniteNumbers) {
-  for (absl::string_view factors : {"(x, r)", "(r, x)"}) {
-    EXPECT_EQ(Compare(absl::StrCat(
-                  "HloModule m\nENTRY e {\nr = f32[1,1] parameter(0)\n"
-                  "c = c64[3] constant({(inf, 1), (1, -inf), (2, 3)})\n"
-                  "x = c64[1,3] reshape(c)\nt = c64[3,1] reshape(c)\n",
-                  factors == "(r, x)"
-                      ? "ROOT d = c64[1,3] dot(r, x), lhs_contracting_dims={1}"
-                      : "ROOT d = c64[3,1] dot(t, r), lhs_contracting_dims={1}",
-                  ", rhs_contracting_dims={0}\n}")),
-              absl::OkStatus())
-        << factors;
+  for (absl::string_view dot : {"c64[1,3] dot(r, x)", "c64[3,1] dot(t, r)"}) {
+    EXPECT_EQ(
+        Compare(absl::StrCat(
+            "HloModule m\nENTRY e {\nr = f32[1,1] parameter(0)\n"
+            "c = c64[3] constant({(inf, 1), (1, -inf), (2, 3)})\n"
+            "x = c64[1,3] reshape(c)\nt = c64[3,1] reshape(c)\n"
+            "ROOT d = ",
+            dot, ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}")),
+        absl::OkStatus())
+        << dot;
   }
 }
 

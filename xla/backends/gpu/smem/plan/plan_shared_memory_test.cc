@@ -46,7 +46,8 @@ std::string Message(absl::string_view body) {
   return std::string(CheckRaces(Parse(body)).message());
 }
 
-// Of a network of many steps, the steps next to each other alone are compared.
+// Pairs with a block's barrier between them need no arc; a barrier of a warp is
+// not enough.
 TEST(SmemHazardsTest, BarriersOrderWhateverLiesBetween) {
   const auto arcs = [](absl::string_view sync) {
     const kir::Kernel kernel =
