@@ -20,12 +20,15 @@ import sys
 import tempfile
 
 
-def nvidia_folders(pattern):
-  """Folders under nvidia/ of Python packages: cuda_nvrtc, or all in cu13."""
+def nvidia_paths(pattern):
+  """Files and folders under nvidia/ of installed Python packages.
+
+  A package has a folder of its own there, such as cuda_nvrtc, or shares cu13.
+  """
   spec = importlib.util.find_spec("nvidia")
-  return [folder
+  return [path
           for root in ((spec.submodule_search_locations or []) if spec else [])
-          for folder in sorted(glob.glob(os.path.join(root, pattern)))]
+          for path in sorted(glob.glob(os.path.join(root, pattern)))]
 
 
 def with_nvcc(nvcc, path, arch):
@@ -67,12 +70,12 @@ def find_nvrtc(extra_includes):
   library = os.environ.get("NVRTC")
   includes = list(extra_includes)
   if library is None:
-    found = (nvidia_folders("cuda_nvrtc/lib/libnvrtc.so*") +
-             nvidia_folders("cu[0-9]*/lib/libnvrtc.so*"))
+    found = (nvidia_paths("cuda_nvrtc/lib/libnvrtc.so*") +
+             nvidia_paths("cu[0-9]*/lib/libnvrtc.so*"))
     library = found[0] if found else None
   for name in ("cuda_runtime", "cuda_cccl", "cu[0-9]*"):
-    includes += nvidia_folders(name + "/include")
-    includes += nvidia_folders(name + "/include/cccl")
+    includes += nvidia_paths(name + "/include")
+    includes += nvidia_paths(name + "/include/cccl")
   return Nvrtc(library, includes) if library else None
 
 

@@ -55,8 +55,8 @@ struct TiledKernel {
 class TileableKernel {
  public:
   // Unimplemented, with the opcode or type, for what is not tiled: gathers,
-  // concatenations, padding, updates, variadic reductions, complex numbers,
-  // signs, shifts and the like that XLA's backend does not tile,
+  // concatenations, padding, updates, variadic reductions, complex numbers, the
+  // elementwise opcodes and integer powers that XLA has no tiled code for,
   // integers of less than 8 bits, and arrays without elements. The instructions
   // must outlive this.
   static absl::StatusOr<TileableKernel> Create(const HloFusionAdaptor& fusion);

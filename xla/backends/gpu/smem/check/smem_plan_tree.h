@@ -111,14 +111,14 @@ class SmemPlanTree {
   void AddBarrier(kir::BufferId barrier, int node);
   int64_t Threads() const { return block_[0] * block_[1] * block_[2]; }
   const std::vector<int>& Siblings(int node) const;
+  // By access, over all iterations; found when first asked for, since most
+  // buffers share no byte with another.
+  const Owners& OwnersOf(int access) const;
 
   std::array<int64_t, 3> block_ = {1, 1, 1};
   std::vector<int64_t> addresses_, bytes_;  // of the buffers
   std::vector<int> roots_;
-  // By access, over all iterations; found when first asked for, since most
-  // buffers share no byte with another.
-  const Owners& OwnersOf(int access) const;
-  mutable std::vector<std::optional<Owners>> owners_;
+  mutable std::vector<std::optional<Owners>> owners_;  // as of OwnersOf
   absl::flat_hash_set<std::string> thread_names_;
 };
 

@@ -175,8 +175,9 @@ std::optional<int64_t> PartsOfSplit(const HloInstruction& reduce,
   for (const Shape* leaf : ShapeUtil::FlattenTupleShape(reduce.shape())) {
     if (!IsRowMajor(*leaf)) return std::nullopt;
   }
-  if (!IsReductionFromOrToContiguousDimensions(reduce, device))
+  if (!IsReductionFromOrToContiguousDimensions(reduce, device)) {
     return std::nullopt;
+  }
   int64_t parts = 1;
   if (ReductionIsRaceFree(*ReductionDimensionsOf(reduce), device)) {
     if (fill) parts = PartsThatFill(reduce, device);
@@ -184,8 +185,9 @@ std::optional<int64_t> PartsOfSplit(const HloInstruction& reduce,
   }
   // Neighbors are one dimension.
   for (int64_t dim : reduce.dimensions()) {
-    if (absl::c_linear_search(reduce.dimensions(), dim + 1))
+    if (absl::c_linear_search(reduce.dimensions(), dim + 1)) {
       return std::nullopt;
+    }
   }
   if (!InitMayRepeat(reduce)) return std::nullopt;
   return parts;
