@@ -2,13 +2,12 @@
 
 Functions of floats, bits, windows at places along two dimensions, pairs of
 results, convolutions, and what makes kernels of columns and of transposes.
-Steps in random_steps.py derives from MoreSteps, and brings the start_value()
-that this calls.
 """
 
 import math
 
-from random_values import COMPLEX, FLOATS, INTEGERS, NARROW, Values, braces
+from random_values import (COMPLEX, FLOATS, INTEGERS, NARROW, Values, braces,
+                           by, gather_text, is_exact, scatter_text)
 
 # Types whose bits are as many.
 SAME_BITS = [["f32", "s32", "u32"], ["f64", "s64", "u64"],
@@ -90,17 +89,13 @@ class MoreSteps(Values):
     result = kept[:at] + [count] + kept[at:]
     offsets = [d for d in range(len(result)) if d != at]
     if indices is not None:
-      self.add(kind, result, f"gather({name}, {indices[0]}), "
-               f"offset_dims={braces(offsets)}, "
-               f"collapsed_slice_dims={braces(sorted(gone))}, "
-               f"start_index_map={braces(along)}, "
-               f"index_vector_dim={0 if first else 1}, "
-               f"slice_sizes={braces(sizes)}")
+      self.add(kind, result,
+               gather_text(name, indices[0], offsets, sorted(gone), along,
+                           0 if first else 1, sizes))
 
   def scatter_windows(self, name, kind, dims):
     """Windows of which several elements lie along the scattered dimension."""
-    exact = kind == "f32" or kind not in FLOATS + COMPLEX
-    if not dims or not exact or not 0 < math.prod(dims) <= 400:
+    if not dims or not is_exact(kind) or not 0 < math.prod(dims) <= 400:
       return
     along = self.random.randrange(len(dims))
     count = self.random.choice([1, 3, 6])
@@ -111,11 +106,9 @@ class MoreSteps(Values):
     opcode = "or" if kind == "pred" else self.random.choice(
         ["add", "minimum", "subtract"])
     if update is not None:
-      self.add(kind, dims, f"scatter({name}, {indices[0]}, {update[0]}), "
-               f"update_window_dims={braces(range(1, len(dims) + 1))}, "
-               f"inserted_window_dims={{}}, "
-               f"scatter_dims_to_operand_dims={{{along}}}, index_vector_dim=1, "
-               f"to_apply={self.reducer(opcode, kind)}")
+      self.add(kind, dims, scatter_text(
+          name, indices[0], update[0], range(1, len(dims) + 1), [], along,
+          f"to_apply={self.reducer(opcode, kind)}"))
 
   def reduce_pair(self, name, kind, dims):
     """The most of a row and its first place."""
@@ -197,9 +190,9 @@ class MoreSteps(Values):
     sizes = [min(self.random.choice([1, 2, 3]), d) for d in dims]
     out = [(d - s) // s + 1 for d, s in zip(dims, sizes)]
     source = self.filled(kind, out, self.scalar(kind))
-    by = "x".join(str(s) for s in sizes)
     self.add(kind, dims, f"select-and-scatter({name}, {source[0]}, "
-             f"{self.constant(kind, 0)[0]}), window={{size={by} stride={by}}}, "
+             f"{self.constant(kind, 0)[0]}), "
+             f"window={{size={by(sizes)} stride={by(sizes)}}}, "
              f"select={self.reducer('compare_ge', kind)}, "
              f"scatter={self.reducer('add', kind)}")
 
@@ -218,7 +211,6 @@ class MoreSteps(Values):
         dims, pads, sizes, spread)]
     if min(out) < 1:
       return
-    by = lambda numbers: "x".join(str(n) for n in numbers)
     start = self.start_value(opcode, kind)
     self.add(kind, out, f"reduce-window({name}, {start}), "
              f"window={{size={by(sizes)} pad={by(f'{p}_{p}' for p in pads)} "

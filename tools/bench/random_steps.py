@@ -8,7 +8,8 @@ dots.
 import math
 
 from random_more_steps import MoreSteps
-from random_values import COMPLEX, FLOATS, INTEGERS, NARROW, braces
+from random_values import (COMPLEX, FLOATS, INTEGERS, NARROW, braces, by,
+                           gather_text, is_exact, scatter_text)
 
 WIDE = ["f32", "f64", "s32", "u8", "s8", "s16", "u32", "s64", "u64", "u16"]
 UNARY = {
@@ -194,14 +195,11 @@ class Steps(MoreSteps):
     sizes[along] = 1
     kept = [size for d, size in enumerate(sizes) if d != along]
     self.add(kind, list(indices[2]) + kept,
-             f"gather({name}, {indices[0]}), "
-             f"offset_dims={braces(range(1, len(dims)))}, "
-             f"collapsed_slice_dims={{{along}}}, start_index_map={{{along}}}, "
-             f"index_vector_dim=1, slice_sizes={braces(sizes)}")
+             gather_text(name, indices[0], range(1, len(dims)), [along],
+                         [along], 1, sizes))
 
   def scatter(self, name, kind, dims):
-    exact = kind == "f32" or kind not in FLOATS + COMPLEX
-    if not dims or not exact or not 0 < math.prod(dims) <= 600:
+    if not dims or not is_exact(kind) or not 0 < math.prod(dims) <= 600:
       return
     indices = self.pick(lambda v: v[1] in ("s32", "u32", "u8", "s64") and
                         len(v[2]) == 1 and 0 < v[2][0] < 9)
@@ -215,22 +213,9 @@ class Steps(MoreSteps):
     opcode = "or" if kind == "pred" else self.random.choice(
         ["add", "maximum", "multiply"])
     if update is not None:
-      self.add(kind, dims, f"scatter({name}, {indices[0]}, {update[0]}), "
-               f"update_window_dims={braces(range(1, len(dims)))}, "
-               f"inserted_window_dims={{{along}}}, "
-               f"scatter_dims_to_operand_dims={{{along}}}, index_vector_dim=1, "
-               f"{unique}to_apply={self.reducer(opcode, kind)}")
-
-  def start_value(self, opcode, kind):
-    lowest = "-inf" if kind in FLOATS else "0"
-    highest = "inf" if kind in FLOATS else "7"
-    if kind in COMPLEX:
-      return self.constant(
-          kind, "(0, 0)" if opcode == "add" else "(1, 0)")[0]
-    values = {"add": ["0", "0", "0", "5"], "multiply": ["1", "1", "2"],
-              "maximum": [lowest], "minimum": [highest],
-              "and": ["true", "false"], "or": ["false", "true"]}
-    return self.constant(kind, self.random.choice(values[opcode]))[0]
+      self.add(kind, dims, scatter_text(
+          name, indices[0], update[0], range(1, len(dims)), [along], along,
+          f"{unique}to_apply={self.reducer(opcode, kind)}"))
 
   def reduce(self, name, kind, dims):
     if not dims or kind not in WIDE + COMPLEX + ["pred"]:
@@ -256,7 +241,6 @@ class Steps(MoreSteps):
     pads = [self.random.choice([0, 0, 1]) for _ in dims]
     out = [((d - 1) * s + 1 + 2 * p - w) // t + 1 for d, s, p, w, t in zip(
         dims, spread, pads, sizes, strides)]
-    by = lambda numbers: "x".join(str(n) for n in numbers)
     self.add(kind, out, f"reduce-window({name}, "
              f"{self.start_value(opcode, kind)}), window={{size={by(sizes)} "
              f"stride={by(strides)} pad={by(f'{p}_{p}' for p in pads)} "

@@ -12,6 +12,30 @@ def braces(numbers):
   return "{" + ",".join(str(n) for n in numbers) + "}"
 
 
+def by(numbers):
+  return "x".join(str(n) for n in numbers)
+
+
+def is_exact(kind):
+  """Whether scatters of that type have one result to compare with."""
+  return kind == "f32" or kind not in FLOATS + COMPLEX
+
+
+def gather_text(array, indices, offsets, collapsed, starts, along, sizes):
+  return (f"gather({array}, {indices}), offset_dims={braces(offsets)}, "
+          f"collapsed_slice_dims={braces(collapsed)}, "
+          f"start_index_map={braces(starts)}, index_vector_dim={along}, "
+          f"slice_sizes={braces(sizes)}")
+
+
+def scatter_text(array, indices, updates, window, inserted, along, more):
+  return (f"scatter({array}, {indices}, {updates}), "
+          f"update_window_dims={braces(window)}, "
+          f"inserted_window_dims={braces(inserted)}, "
+          f"scatter_dims_to_operand_dims={{{along}}}, index_vector_dim=1, "
+          f"{more}")
+
+
 class Values:
   """A fused computation, instruction by instruction."""
 
@@ -19,7 +43,7 @@ class Values:
     self.random = random
     self.lines = []
     self.pool = []  # (name, type, dims) of what may be read
-    self.reducers = set()  # (opcode, type)
+    self.reducers = set()  # (opcode, type, other type or None)
     self.names = 0
     self.most = 6000  # elements of a value
     self.parameters = []  # shapes as text
@@ -91,3 +115,14 @@ class Values:
   def reducer(self, opcode, kind, other=None):
     self.reducers.add((opcode, kind, other))
     return f"{opcode}_{kind}_of" + (f"_{other}" if other else "")
+
+  def start_value(self, opcode, kind):
+    lowest = "-inf" if kind in FLOATS else "0"
+    highest = "inf" if kind in FLOATS else "7"
+    if kind in COMPLEX:
+      return self.constant(
+          kind, "(0, 0)" if opcode == "add" else "(1, 0)")[0]
+    values = {"add": ["0", "0", "0", "5"], "multiply": ["1", "1", "2"],
+              "maximum": [lowest], "minimum": [highest],
+              "and": ["true", "false"], "or": ["false", "true"]}
+    return self.constant(kind, self.random.choice(values[opcode]))[0]

@@ -4,11 +4,11 @@
 usage: xla_gpu.py HLO_OPT KERNEL_COUNT [MODULE...]
 
 HLO_OPT and KERNEL_COUNT are the binaries of //tools:hlo-opt and
-//tools/bench:kernel_count, built with -c opt. HLO_CORPUS is a folder of modules:
-NAME.hlo, and in its folder upstream/gpu, for some of them, XLA:GPU's modules
-right before fusion, NAME.before_fusion.hlo, and after it, NAME.after_fusion.hlo.
-Without MODULE, all modules that have all three; examples/NAME.hlo is used if the
-folder has no such module.
+//tools/bench:kernel_count, built with -c opt. HLO_CORPUS is a folder of
+modules: NAME.hlo, and in its folder upstream/gpu, for some of them, XLA:GPU's
+modules right before fusion, NAME.before_fusion.hlo, and after it,
+NAME.after_fusion.hlo. Without MODULE, all modules that have all three;
+examples/NAME.hlo is used if the folder has no such module.
 
 Two comparisons, both after fusion and before scheduling:
 
@@ -39,9 +39,8 @@ import tempfile
 FUSION = ("priority-fusion,hlo-cse,hlo-dce,"
           "multi-output-fusion{order=best},hlo-cse,hlo-dce")
 FUSION_PASSES = ("priority-fusion", "multi-output-fusion")
-EXAMPLES = os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
-    "examples")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        "..", "..", "examples")
 
 
 def run(command, timeout):
@@ -79,7 +78,7 @@ def count(kernel_count, path, timeout):
 
 
 def ours(hlo_opt, kernel_count, path, passes, out, timeout):
-  """(kernels, bytes, unknown loops, milliseconds by fusion pass) after passes."""
+  """(kernels, bytes, unknown loops, ms by fusion pass) after passes."""
   report = json.loads(run([hlo_opt, path, "--num-partitions=1",
                            f"--passes={passes}", "--report=json", "--time",
                            "-o", out], timeout))
@@ -104,10 +103,12 @@ def geometric_mean(ratios):
 
 def row(name, kind, xla, own, xla_ms, means):
   kernels, size = own[0] / xla[0], own[1] / xla[1]
+  priority, outputs = own[3]
   if own[2] == 0:
     means.setdefault(kind, []).append((kernels, size))
   print(f"{name:38} {kind:6} {xla[0]:9.0f} {own[0]:9.0f} {kernels:6.2f}"
-        f" {xla[1]:12.4g} {own[1]:12.4g} {size:6.3f} {own[3][0]:8.1f} {own[3][1]:8.1f}"
+        f" {xla[1]:12.4g} {own[1]:12.4g} {size:6.3f} {priority:8.1f}"
+        f" {outputs:8.1f}"
         f" {xla_ms:>8}"
         f"{' loops of unknown length' if own[2] else ''}", flush=True)
 
