@@ -1,7 +1,7 @@
 """precompiled_header: what GCC makes of headers, once, for all who include them.
 
 Two thirds of the time that a small file takes to compile go into the headers of
-instructions and what they include. `cc.bzl` has GCC read them precompiled:
+instructions, of absl and of the standard library. `cc.bzl` has GCC read them precompiled:
 `-include NAME.h`, with NAME.h.gch beside it, which is a file or a folder of some.
 GCC takes one of the same flags. That is on by .bazelrc (`--define=pch=on`), here
 and in examples/consumer; other projects may set it, too.
@@ -48,7 +48,13 @@ def _compile(ctx, toolchain, features, context, header, name, use_pic):
 
 def _precompiled_header_impl(ctx):
     header = ctx.actions.declare_file(ctx.label.name + ".h")
-    ctx.actions.write(header, "".join(["#include \"%s\"\n" % h for h in ctx.attr.headers]))
+
+    # Where GCC does not take the precompiled one, it reads this in a target that
+    # may not see all of these; what the target needs, it includes itself.
+    ctx.actions.write(header, "".join([
+        "#if __has_include(\"%s\")\n#include \"%s\"\n#endif\n" % (h, h)
+        for h in ctx.attr.headers
+    ]))
 
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(

@@ -12,8 +12,8 @@ may depend on them.
 The public libraries must be those in public.txt beside this file, which README
 promises to other projects.
 
-A rule that depends on //xla/hlo/ir:hlo is one of //xla:cc.bzl, which has the
-compiler read the headers of instructions precompiled.
+cc_library, cc_test and cc_binary are those of //xla:cc.bzl, which have the compiler
+read headers precompiled.
 """
 
 import ast
@@ -134,7 +134,7 @@ def check(root):
     for target in targets(root, package):
       if target.is_public:
         public.add(target.label)
-      if target.is_native and "//xla/hlo/ir:hlo" in target.deps:
+      if target.is_native:
         found.append("%s/BUILD:%d: %s: load %s from //xla:cc.bzl, so that headers are read "
                      "precompiled [pch]" % (package, target.line, target.label, target.rule))
       for dep in target.deps:

@@ -52,9 +52,9 @@ expect_finding xla/hlo/pass \
   'cc_library(name = "open", visibility = PUBLIC)' \
   "//xla/hlo/pass:open is public but not in tools/style/public.txt"
 
-expect_finding xla/hlo/evaluator/io \
-  'cc_test(name = "slow_test", deps = ["//xla/hlo/ir:hlo"])' \
-  "slow_test: load cc_test from //xla:cc.bzl"
+expect_finding xla/hlo/transforms/memory/remat/solver \
+  'cc_binary(name = "slow", deps = ["@com_google_absl//absl/strings"])' \
+  "slow: load cc_binary from //xla:cc.bzl"
 
 mkdir -p "${copy}/xla/hlo/transforms/new"
 touch "${copy}/xla/hlo/transforms/new/BUILD"
