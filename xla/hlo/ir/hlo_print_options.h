@@ -162,8 +162,8 @@ class HloPrintOptions {
   // Instructions are named tmp_N.
   XLA_HLO_PRINT_OPTION(bool, canonicalize_instruction_names, false)
   // Computations of a module print depth first from the entry, whatever their
-  // schedules, and without ids and with callees by name only, they are named by
-  // their position in that order.
+  // schedules. If, besides, ids are not printed and callees only by name, each
+  // computation is named by its position in that order.
   XLA_HLO_PRINT_OPTION(bool, canonicalize_computations, false)
   // Nesting depth; one level is two spaces.
   XLA_HLO_PRINT_OPTION(int, indent_amount, 0)

@@ -115,7 +115,8 @@ class HloSharding {
   // A tiling from its parts in text or proto, validated: InvalidArgument for
   // devices that repeat or (V1) have negative numbers, bad subgroup types, or
   // fewer dimensions than subgroups. One device in all gives {replicated}
-  // unless a subgroup type is given.
+  // unless a subgroup type is given. One group of all devices gives what its
+  // type says: `[1,4]<=[4] last_tile_dims={unreduced}` is {unreduced}.
   static absl::StatusOr<HloSharding> MakeTiled(
       TileAssignment tile_assignment, bool replicate_on_last_tile_dim,
       absl::Span<const OpSharding::Type> subgroup_types,
