@@ -117,21 +117,28 @@ absl::Status CheckConditional(const Context& context,
 
 namespace {
 
-// Who makes composites writes these three; who takes them as a whole reads
-// them.
+// Who takes a composite as a whole knows it by its name; a composite without
+// attributes or a version has none, and version 0.
 absl::Status CheckComposite(const HloInstruction& inst) {
   const auto& map = inst.frontend_attributes().map();
-  for (const char* key :
-       {"composite.name", "composite.attributes", "composite.version"}) {
-    if (!map.contains(key)) {
-      return Broken(Invariant::V122, inst, absl::StrCat("there is no ", key));
-    }
+  const auto name = map.find("composite.name");
+  if (name == map.end() || name->second.empty()) {
+    return Broken(Invariant::V122, inst, "there is no composite.name");
   }
-  const std::string& text = map.at("composite.version");
-  int64_t version = 0;
-  if (absl::SimpleAtoi(text, &version) && version >= 0) return absl::OkStatus();
-  return Broken(Invariant::V122, inst,
-                absl::StrCat("expected a version from 0 on, found ", text));
+  const auto attributes = map.find("composite.attributes");
+  if (attributes != map.end() && attributes->second.empty()) {
+    return Broken(Invariant::V122, inst,
+                  "expected attributes, {} for none, found nothing");
+  }
+  const auto version = map.find("composite.version");
+  if (version == map.end()) return absl::OkStatus();
+  int64_t number = 0;
+  if (absl::SimpleAtoi(version->second, &number) && number >= 0) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      Invariant::V122, inst,
+      absl::StrCat("expected a version from 0 on, found ", version->second));
 }
 
 }  // namespace
