@@ -188,6 +188,21 @@ HloInstruction* ShardedAsCall(const HloInstruction& call,
   return copy;
 }
 
+// A manual region takes the tiles of its operand from that one's sharding:
+// where `value` stands for the operand `from`, says that it is sharded alike.
+HloInstruction* ShardedForRegion(const HloInstruction& region,
+                                 const HloInstruction& from,
+                                 HloInstruction* value) {
+  if (!region.IsCustomCall("SPMDFullToShardShape") || !from.has_sharding() ||
+      (value->has_sharding() && value->sharding() == from.sharding())) {
+    return value;
+  }
+  HloInstruction* annotation = value->parent()->AddInstruction(
+      HloInstruction::CreateCustomCall(value->shape(), {value}, "Sharding"));
+  annotation->copy_sharding(&from);
+  return annotation;
+}
+
 }  // namespace
 
 absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
@@ -205,7 +220,10 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
     }
     std::vector<HloInstruction*> operands;
     for (HloInstruction* operand : inst->operands()) {
-      operands.push_back(map.at(operand));
+      HloInstruction* value = map.at(operand);
+      operands.push_back(operand->opcode() == HloOpcode::kParameter
+                             ? ShardedForRegion(*inst, *operand, value)
+                             : value);
     }
     HloInstruction* inlined = caller->AddInstruction(
         inst->CloneWithNewOperands(inst->shape(), operands), inst->name());
@@ -226,6 +244,14 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
       ShardedAsCall(*call, map.at(callee->root_instruction()));
   const std::vector<HloInstruction*> operands(call->operands().begin(),
                                               call->operands().end());
+  const std::vector<HloInstruction*> users(call->users().begin(),
+                                           call->users().end());
+  for (HloInstruction* user : users) {
+    HloInstruction* value = ShardedForRegion(*user, *call, result);
+    if (value != result) {
+      TF_RETURN_IF_ERROR(call->ReplaceUseWith(user, value));
+    }
+  }
   TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(result));
   TF_RETURN_IF_ERROR(caller->ForceRemoveInstruction(call));
   TF_RETURN_IF_ERROR(RemoveUnread(caller, operands, map));
