@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_schedule.h"
@@ -53,8 +55,11 @@ class Copier {
   std::vector<int32_t> SitesByCost(const ExecutionLine& line) const;
   void FindSpecialCases(BufferClasses& classes);
   std::vector<const CopySite*> Needed(const std::vector<int32_t>& sites) const;
-  bool CutsChain(const CopySite& site) const;
-  absl::Status CheckChains() const;
+  // Whether the part of `holder` at `index` is the state of an operation that
+  // is under way, or in one.
+  bool IsInState(const HloInstruction* holder, ShapeIndex index);
+  bool CutsState(const CopySite& site);
+  absl::Status CheckStates();
   absl::Status WriteIn(HloComputation* computation, CopyWriter* writer) const;
   absl::Status Write(HloSchedule* order) const;
   bool HasAlias(const ShapeIndex& output) const {
@@ -71,6 +76,10 @@ class Copier {
   std::vector<bool> is_needed_;
   // Copies of the entry's result.
   std::vector<CopySite> special_cases_;
+  // Where states are; found when somebody asks.
+  std::optional<
+      absl::flat_hash_set<std::pair<const HloInstruction*, ShapeIndex>>>
+      states_;
 };
 
 // The most expensive copies first. Those of parameters before all others, since
@@ -98,7 +107,8 @@ std::vector<int32_t> Copier::SitesByCost(const ExecutionLine& line) const {
   return order;
 }
 
-// Aliased results keep their buffers; of the others the first does.
+// Aliased results keep their buffers; of the others the first does. What the
+// caller is to finish keeps the state that it has.
 void Copier::FindSpecialCases(BufferClasses& classes) {
   HloComputation* entry = module_->entry_computation();
   if (!threads_.empty() && !threads_.contains(entry->execution_thread())) {
@@ -110,7 +120,9 @@ void Copier::FindSpecialCases(BufferClasses& classes) {
   ShapeUtil::ForEachLeafShape(
       root->shape(), [&](const Shape& shape, const ShapeIndex& index) {
         const auto& values = dataflow_->GetValueSet(root, index).values();
-        if (!shape.IsArray() || values.size() != 1) return;
+        if (!shape.IsArray() || values.size() != 1 || IsInState(root, index)) {
+          return;
+        }
         const auto node = static_cast<int32_t>(values[0]->id());
         if (HasAlias(index)) {
           auto site =
@@ -142,55 +154,45 @@ std::vector<const CopySite*> Copier::Needed(
   return needed;
 }
 
-// The operation that is under way where `value` is all of its state; null if
-// none is.
-const HloInstruction* RunningIn(const HloValue& value) {
-  const HloInstruction* source = value.defining_instruction();
-  if ((source->IsAsyncStart() || source->IsAsyncProducer()) &&
-      value.defining_index().empty()) {
-    return source;
-  }
-  for (const HloUse& use : value.GetUses()) {
-    if ((use.instruction->IsAsyncDone() ||
-         use.instruction->IsAsyncConsumer()) &&
-        use.operand_number == 0 && use.operand_index.empty()) {
-      return use.instruction;
-    }
-  }
-  return nullptr;
-}
-
-// Whether a copy would read what is still computed, or make two of the state of
-// a chain, which is one value from its start to its done.
-bool Copier::CutsChain(const CopySite& site) const {
-  const HloInstruction* at = site.instruction;
-  if (site.kind == Kind::kOperand) at = at->operand(site.operand_number);
-  if (site.kind == Kind::kResult) at = site.computation->root_instruction();
-  const HloValue& copied = dataflow_->GetValue(
-      site.kind == Kind::kParameter ? site.copy : site.source);
-  for (ShapeIndex state = site.index; !state.empty();) {
-    state.pop_back();
-    for (const HloValue* value : dataflow_->GetValueSet(at, state).values()) {
-      const HloInstruction* running = RunningIn(*value);
-      if (running == nullptr) continue;
-      if (running->IsAsynchronous() ||
-          copied.defining_instruction()->IsAsyncStart() ||
-          absl::c_any_of(copied.positions(), [](const HloPosition& position) {
-            return position.instruction->IsAsyncDone();
-          })) {
-        return true;
+bool Copier::IsInState(const HloInstruction* holder, ShapeIndex index) {
+  if (!states_.has_value()) {
+    states_.emplace();
+    for (const HloComputation* computation : module_->computations()) {
+      for (const HloInstruction* inst : computation->instructions()) {
+        if (!HloDataflowAnalysis::IsAsynchronousOperationStart(
+                inst->opcode()) &&
+            inst->opcode() != HloOpcode::kAsyncUpdate) {
+          continue;
+        }
+        for (AsyncStatePlace& place : AsyncStatePlaces(inst)) {
+          states_->insert({place.inst, std::move(place.index)});
+        }
       }
     }
   }
-  return false;
+  if (states_->empty()) return false;
+  while (!states_->contains({holder, index})) {
+    if (index.empty()) return false;
+    index.pop_back();
+  }
+  return true;
+}
+
+// Whether a copy would read what is still computed, or make two of a state,
+// which is one value from its start to its done.
+bool Copier::CutsState(const CopySite& site) {
+  const HloInstruction* at = site.instruction;
+  if (site.kind == Kind::kOperand) at = at->operand(site.operand_number);
+  if (site.kind == Kind::kResult) at = site.computation->root_instruction();
+  return IsInState(at, site.index);
 }
 
 // Elements of a state that are in the way of others would have to move outside
-// the chain: operands before it starts, results once it is done.
-absl::Status Copier::CheckChains() const {
+// of it: operands before it starts, results once it is done.
+absl::Status Copier::CheckStates() {
   for (size_t i = 0; i < sites_.sites.size(); ++i) {
     const CopySite& site = sites_.sites[i];
-    if (!is_needed_[i] || site.kind == Kind::kExisting || !CutsChain(site)) {
+    if (!is_needed_[i] || site.kind == Kind::kExisting || !CutsState(site)) {
       continue;
     }
     return absl::UnimplementedError(absl::StrCat(
@@ -279,7 +281,7 @@ absl::StatusOr<bool> Copier::Run() {
     }
     changed |= is_existing != is_needed_[i];
   }
-  TF_RETURN_IF_ERROR(CheckChains());
+  TF_RETURN_IF_ERROR(CheckStates());
   if (phases_.special_cases) FindSpecialCases(classes);
   changed |= !special_cases_.empty();
   if (changed) TF_RETURN_IF_ERROR(Write(&order));

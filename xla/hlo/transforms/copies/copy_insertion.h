@@ -40,11 +40,13 @@ namespace xla {
 //
 // Near-linear: O(n log^2 n) where coalescing succeeds (see BufferClasses).
 // FailedPrecondition unless the call graph is flat on control flow;
-// Unimplemented where the state of an asynchronous chain that crosses a loop
-// cannot stay in one place.
+// Unimplemented where the state of an asynchronous operation that crosses a
+// loop cannot stay in one place; what a native start (copy-start, send...)
+// holds of its operands is copied before it.
 //
-// Leaves alone: tuples themselves, the insides of fusions, operands that
-// asynchronous chains bind after their start, dead computations.
+// Leaves alone: tuples themselves, states that the entry returns, the insides
+// of fusions, operands that asynchronous chains bind after their start, dead
+// computations.
 class CopyInsertion : public HloModulePass {
  public:
   // With the default rules, no backend's.

@@ -103,7 +103,7 @@ class WishFinder {
     }
     std::vector<std::pair<const HloValue*, HloInstruction*>> found;
     for (const CopySite& site : sites_.sites) {
-      if (site.kind != CopySite::Kind::kResult) continue;
+      if (site.kind != CopySite::Kind::kResult && !site.is_in_state) continue;
       auto parameter =
           parameters.find({site.computation, anchors.at(site.copy)});
       if (parameter == parameters.end()) continue;

@@ -83,8 +83,16 @@ class SiteFinder {
   // `node`: what the copy shares memory with.
   void AddOperand(HloInstruction* inst, int64_t number, const ShapeIndex& index,
                   int32_t node);
-  void AddResult(HloComputation* computation, const ShapeIndex& index,
+  // Whether the copy is to be made at the end of the computation.
+  bool AddResult(HloComputation* computation, const ShapeIndex& index,
                  int32_t node);
+  // If the part of `holder` at `index` is an operand in the state of an
+  // operation, adds a site for it before its start and returns its number.
+  // `taker`: see CopySite.
+  std::optional<int32_t> AddBeforeStart(HloInstruction* holder,
+                                        const ShapeIndex& index,
+                                        const HloInstruction* taker,
+                                        int32_t node);
   // Returns the node of what arrives. `value` is the parameter's.
   int32_t AddParameter(HloInstruction* parameter, const ShapeIndex& index,
                        const HloValue* value);
@@ -129,6 +137,78 @@ void SiteFinder::AddExisting(HloInstruction* copy) {
   Add(std::move(site));
 }
 
+// The operand of a start with an opcode of its own that it returns at `index`,
+// and where in it.
+std::optional<std::pair<int64_t, ShapeIndex>> OperandInState(
+    const HloInstruction& start, ShapeIndex index) {
+  const int64_t element = index.empty() ? -1 : index.front();
+  if (!index.empty()) index.pop_front();
+  switch (start.opcode()) {
+    case HloOpcode::kCopyStart:
+      if (element != 1) return std::nullopt;
+      return std::pair(0, std::move(index));
+    case HloOpcode::kSend:
+      if (element != 0) return std::nullopt;
+      // The token may come first.
+      return std::pair(start.operand(0)->shape().IsToken() ? 1 : 0,
+                       std::move(index));
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kCollectivePermuteStart:
+      if (element != 0) return std::nullopt;
+      if (!index.empty() && start.operand(0)->shape().IsArray()) {
+        const int64_t number = index.front();
+        index.pop_front();
+        return std::pair(number, std::move(index));
+      }
+      return std::pair(0, std::move(index));
+    default:  // Holds no operands.
+      return std::nullopt;
+  }
+}
+
+std::optional<int32_t> SiteFinder::AddBeforeStart(HloInstruction* holder,
+                                                  const ShapeIndex& index,
+                                                  const HloInstruction* taker,
+                                                  int32_t node) {
+  if (index.empty()) return std::nullopt;
+  const HloValue* source = ValueAt(holder, index);
+  ShapeIndex state = index;
+  ShapeIndex in_state;
+  do {
+    in_state.push_front(state.back());
+    state.pop_back();
+    const HloValue* whole = ValueAt(holder, state);
+    if (whole == nullptr || !whole->defining_index().empty()) continue;
+    HloInstruction* start = whole->defining_instruction();
+    const auto operand = OperandInState(*start, in_state);
+    if (!operand.has_value()) continue;
+    const auto& [number, part] = *operand;
+    HloUse use(start, number, part);
+    if (start->parent() != holder->parent() ||
+        number >= start->operand_count() ||
+        ValueAt(start->operand(number), part) != source ||
+        found_.of_use.contains(use) ||
+        absl::c_any_of(alias_info_.GetInPlaceInputOutputPairs(start),
+                       [&](const auto& pair) {
+                         return pair.first.operand_number == number;
+                       })) {
+      return std::nullopt;
+    }
+    CopySite site = {CopySite::Kind::kOperand, start, start->parent(), number,
+                     part};
+    site.is_in_state = true;
+    site.taker = taker;
+    site.source = NodeOf(source);
+    const int32_t id = Add(std::move(site));
+    found_.sites[id].copy = found_.NodeOf(id);
+    found_.before[start].push_back(id);
+    found_.of_use.emplace(std::move(use), id);
+    found_.united.emplace_back(found_.NodeOf(id), node);
+    return id;
+  } while (!state.empty());
+  return std::nullopt;
+}
+
 void SiteFinder::AddOperand(HloInstruction* inst, int64_t number,
                             const ShapeIndex& index, int32_t node) {
   // What runs asynchronously is one instruction; copies are made before it
@@ -154,6 +234,11 @@ void SiteFinder::AddOperand(HloInstruction* inst, int64_t number,
     found_.united.emplace_back(NodeOf(source), node);
     return;
   }
+  if (const auto id =
+          AddBeforeStart(inst->mutable_operand(number), index, inst, node)) {
+    found_.of_use.emplace(std::move(use), *id);
+    return;
+  }
   CopySite site = {CopySite::Kind::kOperand, inst, inst->parent(), number,
                    index};
   site.source = NodeOf(source);
@@ -164,14 +249,21 @@ void SiteFinder::AddOperand(HloInstruction* inst, int64_t number,
   found_.united.emplace_back(found_.NodeOf(id), node);
 }
 
-void SiteFinder::AddResult(HloComputation* computation, const ShapeIndex& index,
+bool SiteFinder::AddResult(HloComputation* computation, const ShapeIndex& index,
                            int32_t node) {
   HloInstruction* root = computation->root_instruction();
   const HloValue* source = ValueAt(root, index);
-  if (source == nullptr) return;
+  if (source == nullptr) return false;
   if (!MayCopyIn(computation)) {
     found_.united.emplace_back(NodeOf(source), node);
-    return;
+    return false;
+  }
+  if (const auto id = AddBeforeStart(root, index, nullptr, node)) {
+    found_.of_root.emplace(HloPosition{root, index}, *id);
+    for (const HloUse& use : source->GetUses()) {
+      if (use.instruction == root) found_.of_use.emplace(use, *id);
+    }
+    return false;
   }
   CopySite site = {CopySite::Kind::kResult, nullptr, computation, 0, index};
   site.source = NodeOf(source);
@@ -180,6 +272,7 @@ void SiteFinder::AddResult(HloComputation* computation, const ShapeIndex& index,
   found_.at_end[computation].push_back(id);
   found_.of_root.emplace(HloPosition{root, index}, id);
   found_.united.emplace_back(found_.NodeOf(id), node);
+  return true;
 }
 
 int32_t SiteFinder::AddParameter(HloInstruction* parameter,
@@ -250,9 +343,10 @@ void SiteFinder::AddAliases() {
         const HloValue* before = ValueAt(parameter, alias.parameter_index);
         const HloValue* after = ValueAt(entry->root_instruction(), output);
         if (before == after || before == nullptr || after == nullptr) return;
-        AddResult(entry, output,
-                  AddParameter(parameter, alias.parameter_index, before));
-        overwritten.push_back(before);
+        if (AddResult(entry, output,
+                      AddParameter(parameter, alias.parameter_index, before))) {
+          overwritten.push_back(before);
+        }
       });
   SortResults(entry, overwritten);
 }
@@ -278,8 +372,7 @@ void SiteFinder::AddWhile(HloInstruction* loop) {
           if (value != result) found_.united.emplace_back(NodeOf(value), node);
         }
         found_.united.emplace_back(AddParameter(state, index, arrives), node);
-        AddResult(body, index, node);
-        overwritten.push_back(arrives);
+        if (AddResult(body, index, node)) overwritten.push_back(arrives);
       });
   SortResults(body, overwritten);
 }

@@ -23,7 +23,9 @@ namespace xla {
 // buffer interfere; most are not needed.
 //
 //   kOperand    w = while(t), u = dynamic-update-slice(x, ...): the part of the
-//               operand that is updated in place, copied right before
+//               operand that is updated in place, copied right before; what
+//               it holds in the state of an operation that runs is copied
+//               before that starts: s = send(x, k), w = while(s)
 //   kResult     what a body, a branch or the entry returns where something else
 //               is to be, copied at the end of the computation
 //   kParameter  state of a body, an aliased entry parameter: copied at the
@@ -39,6 +41,10 @@ struct CopySite {
   int64_t operand_number = 0;
   // Index of an array in the operand, the result or the parameter.
   ShapeIndex index;
+  // Whether `instruction` starts an operation whose state hands the copy on,
+  // and the loop that takes the state; null if the computation returns it.
+  bool is_in_state = false;
+  const HloInstruction* taker = nullptr;
   // Nodes (see CopySites): what is copied, and the copy.
   int32_t source = -1;
   int32_t copy = -1;

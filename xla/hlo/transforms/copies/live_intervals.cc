@@ -183,7 +183,10 @@ std::vector<LiveInterval> LiveIntervals::OfCopy(const CopySite& site) const {
       interval = {line_.Find(site.computation)->start, site.read};
       break;
     case CopySite::Kind::kOperand:
-      interval.end = line_.Read(site.instruction);
+      interval.end = !site.is_in_state ? line_.Read(site.instruction)
+                     : site.taker != nullptr
+                         ? line_.Read(site.taker)
+                         : line_.Find(site.computation)->end;
       break;
     case CopySite::Kind::kResult:
       interval.end = line_.Find(site.computation)->end;
