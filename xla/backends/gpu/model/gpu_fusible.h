@@ -191,6 +191,12 @@ FusionDecision HeroesRunAlike(const HloInstruction& hero1,
 // that rows_join_tiles may be asked about its hero.
 bool TransposesRowsOrTiles(const HloInstruction& kernel,
                            const se::DeviceDescription& device_info);
+// No physical transpose but of such rows, in a fusion or of an instruction.
+bool TransposesAtMostRows(const HloInstruction& instr,
+                          const se::DeviceDescription& device_info);
+// A transpose, no fusion of one, by tiles or of such rows.
+bool IsTransposeOfRowsOrTiles(const HloInstruction& instr,
+                              const se::DeviceDescription& device_info);
 FusionDecision ShapesCompatibleForMultiOutputFusion(
     const HloInstruction& instr1, const HloInstruction& instr2,
     const se::DeviceDescription& device_info);
@@ -202,10 +208,11 @@ FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
 // `producer` may become an output of a consumer's fusion: one output, nothing
-// in place, a loop, no physical transpose.
+// in place, a loop, no physical transpose; with rows_join_tiles none but those
+// of rows (HeroesRunAlike).
 FusionDecision IsProducerMultiOutputFusible(
     const HloInstruction& producer, const GpuAliasInfo* alias_info,
-    const se::DeviceDescription& device_info);
+    const se::DeviceDescription& device_info, bool rows_join_tiles = false);
 
 // Whether it may be an output of a multi-output fusion: an unnested reduction,
 // a tiled transpose, a loop fusion, or elementwise. Not scatters, output

@@ -10,6 +10,7 @@
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/fused_instructions.h"
 #include "xla/hlo/utils/fusion_decision.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
@@ -169,6 +170,20 @@ bool TransposesRowsOrTiles(const HloInstruction& kernel,
       });
 }
 
+bool TransposesAtMostRows(const HloInstruction& instr,
+                          const se::DeviceDescription& device_info) {
+  return !AnyInside(instr, [&](const HloInstruction& part) {
+    return IsPhysicallyTransposing(part) && !MovesRows(part, device_info);
+  });
+}
+
+bool IsTransposeOfRowsOrTiles(const HloInstruction& instr,
+                              const se::DeviceDescription& device_info) {
+  return instr.opcode() == HloOpcode::kTranspose &&
+         (GetDescriptionForTiledTransposeEmitter(instr).has_value() ||
+          MovesRows(instr, device_info));
+}
+
 FusionDecision HeroesRunAlike(const HloInstruction& hero1,
                               const HloInstruction& hero2,
                               const se::DeviceDescription& device_info,
@@ -231,7 +246,7 @@ FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,
 
 FusionDecision IsProducerMultiOutputFusible(
     const HloInstruction& producer, const GpuAliasInfo* alias_info,
-    const se::DeviceDescription& device_info) {
+    const se::DeviceDescription& device_info, bool rows_join_tiles) {
   if (producer.IsCustomFusion()) {
     return FusionDecision::Forbid("the producer is a custom fusion");
   }
@@ -245,7 +260,8 @@ FusionDecision IsProducerMultiOutputFusible(
   if (!IsLoopFusibleAsProducer(producer)) {
     return FusionDecision::Forbid("the producer is not a loop");
   }
-  if (IsPhysicallyTransposing(producer)) {
+  if (IsPhysicallyTransposing(producer) &&
+      !(rows_join_tiles && TransposesAtMostRows(producer, device_info))) {
     return FusionDecision::Forbid("the producer transposes in memory");
   }
   return FusionDecision::Allow();

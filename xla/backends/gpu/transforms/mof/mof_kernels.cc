@@ -53,15 +53,19 @@ bool ReadsOutputOf(const HloInstruction& consumer,
 }
 
 // Whether everything that the output is computed from, within its fusion, lies
-// in memory in the order in which it is read: no physical transpose on the way.
-bool KeepsOrder(const HloInstruction& output) {
+// in memory in the order in which it is read: no physical transpose on the way,
+// or none but of rows.
+bool KeepsOrder(const HloInstruction& output, const MofContext& context) {
   std::vector<const HloInstruction*> worklist = {&output};
   absl::flat_hash_set<const HloInstruction*> seen;
   while (!worklist.empty()) {
     const HloInstruction* value = worklist.back();
     worklist.pop_back();
     if (!seen.insert(value).second) continue;
-    if (IsPhysicallyTransposing(*value)) return false;
+    if (context.rows_join_tiles ? !TransposesAtMostRows(*value, *context.device)
+                                : IsPhysicallyTransposing(*value)) {
+      return false;
+    }
     worklist.insert(worklist.end(), value->operands().begin(),
                     value->operands().end());
   }
@@ -197,7 +201,9 @@ FusionDecision MofKernels::IsEligible(const HloInstruction* instruction) const {
       instruction->IsCustomFusion()) {
     return FusionDecision::Forbid("custom fusion");
   }
-  if (!IsFusibleAsMultiOutputFusionRoot(*instruction, *context_.device)) {
+  if (!IsFusibleAsMultiOutputFusionRoot(*instruction, *context_.device) &&
+      !(context_.rows_join_tiles &&
+        IsTransposeOfRowsOrTiles(*instruction, *context_.device))) {
     return FusionDecision::Forbid(
         absl::StrCat(HloOpcodeString(instruction->opcode()),
                      " is not a root of a multi-output fusion"));
@@ -236,8 +242,9 @@ FusionDecision MofKernels::CanBeRoot(const HloInstruction* instruction) const {
 
 FusionDecision MofKernels::CanBeProducer(
     const HloInstruction* instruction) const {
-  RETURN_IF_NOT_FUSIBLE(IsProducerMultiOutputFusible(
-      *instruction, context_.alias_info, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(
+      IsProducerMultiOutputFusible(*instruction, context_.alias_info,
+                                   *context_.device, context_.rows_join_tiles));
   if (instruction->shape().IsTuple()) {
     return FusionDecision::Forbid("several results");
   }
@@ -272,6 +279,13 @@ FusionDecision MofKernels::CheckCycle(const HloInstruction* a,
   return FusionDecision::Allow();
 }
 
+bool MofKernels::RowsMayJoinTiles(const HloInstruction& a,
+                                  const HloInstruction& b) const {
+  return context_.rows_join_tiles &&
+         TransposesRowsOrTiles(a, *context_.device) &&
+         TransposesRowsOrTiles(b, *context_.device);
+}
+
 FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
                                            const HloInstruction* a,
                                            const HloInstruction* b) {
@@ -280,11 +294,8 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
   if (left.has_update_as_root || right.has_update_as_root) {
     return FusionDecision::Forbid("a dynamic-update-slice is a root");
   }
-  const bool rows_join_tiles = context_.rows_join_tiles &&
-                               TransposesRowsOrTiles(*a, *context_.device) &&
-                               TransposesRowsOrTiles(*b, *context_.device);
-  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*left.hero, *right.hero,
-                                       *context_.device, rows_join_tiles));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
+      *left.hero, *right.hero, *context_.device, RowsMayJoinTiles(*a, *b)));
   RETURN_IF_NOT_FUSIBLE(CanWriteTogether(left.outputs, right.outputs));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
@@ -300,7 +311,7 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
                                            const HloInstruction* consumer) {
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
                                        *LoopOf(consumer).hero, *context_.device,
-                                       /*rows_join_tiles=*/false));
+                                       RowsMayJoinTiles(*producer, *consumer)));
   RETURN_IF_NOT_FUSIBLE(
       CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   RETURN_IF_NOT_FUSIBLE(
@@ -329,12 +340,18 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   }
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
                                        *LoopOf(consumer).hero, *context_.device,
-                                       /*rows_join_tiles=*/false));
+                                       RowsMayJoinTiles(*producer, *consumer)));
   RETURN_IF_NOT_FUSIBLE(
       CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
     return FusionDecision::Forbid("the producer works in place");
   }
+  // A kernel with tiles writes them elsewhere as well.
+  const bool is_transpose =
+      context_.rows_join_tiles &&
+      IsTransposeOfRowsOrTiles(*consumer, *context_.device) &&
+      (IsInputFusibleTranspose(*producer) ||
+       IsInputFusibleTranspose(*consumer));
   const KernelCost& reads = context_.model->costs().Get(*consumer);
   for (int64_t i = 0; i < consumer->operand_count(); ++i) {
     const HloInstruction* value = consumer->operand(i);
@@ -347,7 +364,7 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
       }
       continue;
     }
-    if (!reads.operands[i].IsReadAlongTheResult()) {
+    if (!is_transpose && !reads.operands[i].IsReadAlongTheResult()) {
       return FusionDecision::Forbid(
           absl::StrCat("%", value->name(), " is not read element by element"));
     }
@@ -357,7 +374,7 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
       return FusionDecision::Forbid(absl::StrCat(
           "%", value->name(), " is made by a reduction or a transpose"));
     }
-    if (!KeepsOrder(output)) {
+    if (!KeepsOrder(output, context_)) {
       return FusionDecision::Forbid("the producer transposes in memory");
     }
   }

@@ -89,8 +89,9 @@ class MofKernels {
   FusionDecision CanFuseProducer(const HloInstruction* producer,
                                  const HloInstruction* consumer);
   // The same for a producer with several outputs. Those that the consumer reads
-  // must be loops of their kernel, in memory order, and read element by
-  // element, so that the consumer finds them in a register.
+  // must be loops of their kernel, in memory order but for rows, and read
+  // element by element, so that the consumer finds them in a register, or by a
+  // transpose with tiles or of rows.
   FusionDecision CanFuseOutputs(const HloInstruction* producer,
                                 const HloInstruction* consumer);
   // The fusion is not slower, and either the producer has other readers or the
@@ -124,6 +125,8 @@ class MofKernels {
  private:
   // The part of CanBeRoot that no other kernel changes.
   FusionDecision IsEligible(const HloInstruction* instruction) const;
+  // rows_join_tiles of HeroesRunAlike for two kernels.
+  bool RowsMayJoinTiles(const HloInstruction& a, const HloInstruction& b) const;
   // The reason why a path forbids the merge; Allow() if there is none.
   FusionDecision CheckCycle(const HloInstruction* a, const HloInstruction* b,
                             bool allow_direct) const;
