@@ -115,8 +115,8 @@ HloSharding PropagateShardingThroughReshape(const Shape& source_shape,
 
 // --- Order and merge. Tuples are compared and merged element by element.
 
-// True if lhs says more than rhs: anything over {unknown}, manual over
-// replicated, else more tiles.
+// True if lhs says more than rhs: anything over {unknown}, manual over a single
+// device and replicated, a single device over replicated, else more tiles.
 bool IsShardingMoreSpecific(const HloSharding& lhs, const HloSharding& rhs);
 // True if each device's tile under the first lies in its tile under the second.
 bool IsSubTilingOrEqualSharding(const Shape& shape,

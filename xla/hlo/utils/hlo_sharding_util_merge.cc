@@ -35,8 +35,11 @@ using internal::TiledForm;
 bool LeafIsMoreSpecific(const HloSharding& lhs, const HloSharding& rhs) {
   if (lhs.IsUnknownLeaf()) return false;
   if (rhs.IsUnknownLeaf()) return true;
+  const bool rhs_cuts_nothing =
+      rhs.IsReplicatedLeaf() || rhs.IsSingleDeviceLeaf();
+  if (lhs.IsManualLeaf()) return rhs_cuts_nothing;
   if (rhs.IsManualLeaf()) return false;
-  if (lhs.IsManualLeaf()) return rhs.IsReplicatedLeaf();
+  if (lhs.IsSingleDeviceLeaf()) return rhs.IsReplicatedLeaf();
   return lhs.NumTiles() > rhs.NumTiles();
 }
 

@@ -321,6 +321,13 @@ TEST(HloShardingUtilTest, OrdersByWhatIsKnown) {
   EXPECT_FALSE(IsShardingMoreSpecific(four, four));
   EXPECT_TRUE(IsShardingMoreSpecific(replicated, HloSharding::Unknown()));
   EXPECT_TRUE(IsShardingMoreSpecific(HloSharding::Manual(), replicated));
+  const HloSharding single = HloSharding::AssignDevice(1);
+  EXPECT_TRUE(IsShardingMoreSpecific(single, replicated));
+  EXPECT_FALSE(IsShardingMoreSpecific(replicated, single));
+  EXPECT_TRUE(IsShardingMoreSpecific(two, single));
+  EXPECT_FALSE(IsShardingMoreSpecific(single, two));
+  EXPECT_TRUE(IsShardingMoreSpecific(HloSharding::Manual(), single));
+  EXPECT_FALSE(IsShardingMoreSpecific(HloSharding::Manual(), two));
   EXPECT_TRUE(IsShardingMoreSpecific(HloSharding::FlatTuple({two, four}),
                                      HloSharding::FlatTuple({two, two})));
   EXPECT_FALSE(IsShardingMoreSpecific(HloSharding::FlatTuple({two, four}),
