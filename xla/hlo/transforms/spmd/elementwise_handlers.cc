@@ -7,7 +7,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
@@ -18,16 +17,6 @@
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
-namespace {
-
-// Replicated or tiled, and not in parts of another meaning.
-bool IsPriced(const HloSharding& sharding) {
-  return sharding.IsReplicatedLeaf() ||
-         (sharding.IsTiledLeaf() && sharding.SubgroupManualDim() < 0 &&
-          !UnreducedDim(sharding).has_value());
-}
-
-}  // namespace
 
 // Where least moves: under the sharding of the result, or under that of an
 // operand, after which the result moves instead.

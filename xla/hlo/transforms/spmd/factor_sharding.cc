@@ -146,6 +146,12 @@ std::optional<HloSharding> FactorSharding(int64_t num_factors,
   return result;
 }
 
+bool IsPriced(const HloSharding& sharding) {
+  return sharding.IsReplicatedLeaf() ||
+         (sharding.IsTiledLeaf() && sharding.SubgroupManualDim() < 0 &&
+          !UnreducedDim(sharding).has_value());
+}
+
 // An estimate without planning the steps. Free where every device already has
 // what it needs.
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,

@@ -118,6 +118,9 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
                       const PartitionedHlo::PartitioningState& state,
                       HloComputation* reduction = nullptr);
 
+// Whether ReshardBytes says what leaves or reaches such a sharding: replicated
+// or tiled ones, without parts of another meaning.
+bool IsPriced(const HloSharding& sharding);
 // A bound from below of the bytes that a device receives in a reshard.
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
                      const HloSharding& to);
