@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -36,22 +38,35 @@ namespace {
 
 // Values of one loop that reads and writes are compared at.
 constexpr int64_t kMaxValues = 8;
+// Elements of answers that are kept.
+constexpr int64_t kMaxRemembered = int64_t{1} << 28;
 
 class Checker : SmemPlanTree {
  public:
   explicit Checker(const SmemPlan& plan)
-      : SmemPlanTree(plan.planned), plan_(plan) {}
+      : SmemPlanTree(plan.planned), plan_(plan) {
+    FindBarriers();
+    FindRegions();
+  }
 
   absl::Status Check() {
     RETURN_IF_ERROR(CheckAddresses());
+    std::vector<std::optional<std::vector<int>>> others(kernel_.buffers.size());
     for (int a = 0; a < static_cast<int>(accesses_.size()); ++a) {
-      for (int b = 0; b < static_cast<int>(accesses_.size()); ++b) {
-        if (!Overlap(accesses_[a].buffer, accesses_[b].buffer)) continue;
+      std::optional<std::vector<int>>& overlapping =
+          others[accesses_[a].buffer];
+      if (!overlapping.has_value()) {
+        overlapping = Overlapping(accesses_[a].buffer);
+      }
+      const std::vector<int> loops = LoopsAround(accesses_[a]);
+      const int met = MetBefore(a);
+      for (int b : *overlapping) {
         if (!accesses_[a].write && !accesses_[b].write) continue;
         if (accesses_[a].node < accesses_[b].node && !Excluded(a, b)) {
-          RETURN_IF_ERROR(CheckWay(a, b, -1));
+          RETURN_IF_ERROR(CheckStraight(a, b, met));
         }
-        for (int loop : CommonLoops(a, b)) {
+        for (int loop : loops) {
+          if (!Holds(loop, accesses_[b].node)) continue;
           RETURN_IF_ERROR(CheckWay(a, b, loop));
         }
       }
@@ -60,6 +75,77 @@ class Checker : SmemPlanTree {
   }
 
  private:
+  // What is written of one buffer, and where it is used.
+  struct Region {
+    std::vector<int> writes;  // accesses, in program order
+    // The first statement, of the row that holds all uses, with one inside.
+    int begin = 0;
+  };
+
+  // Accesses of other buffers with common bytes, in program order.
+  std::vector<int> Overlapping(kir::BufferId buffer) const {
+    std::vector<int> result;
+    for (int b = 0; b < static_cast<int>(accesses_.size()); ++b) {
+      if (Overlap(buffer, accesses_[b].buffer)) result.push_back(b);
+    }
+    return result;
+  }
+
+  // barriers_: by statement, how many of its row up to it, with what surely
+  // runs inside of them, make the block meet.
+  void FindBarriers() {
+    barriers_.assign(nodes_.size(), 0);
+    std::vector<int> flat;
+    for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+      const std::vector<int>& row = Siblings(n);
+      const int index = nodes_[n].index;
+      flat.clear();
+      Flatten({&row, index, index + 1}, flat);
+      barriers_[n] = (index > 0 ? barriers_[row[index - 1]] : 0) +
+                     (Meets({}, {}, flat) == 2 ? 1 : 0);
+    }
+  }
+
+  void FindRegions() {
+    regions_.resize(kernel_.buffers.size());
+    std::vector<int> first(kernel_.buffers.size(), -1), last = first;
+    for (int a = 0; a < static_cast<int>(accesses_.size()); ++a) {
+      const Access& access = accesses_[a];
+      if (access.write) regions_[access.buffer].writes.push_back(a);
+      if (first[access.buffer] < 0) first[access.buffer] = access.node;
+      last[access.buffer] = access.node;
+    }
+    for (size_t b = 0; b < regions_.size(); ++b) {
+      int n = first[b];
+      if (n < 0) continue;
+      while (nodes_[n].parent >= 0 && !SameRow(n, last[b])) {
+        n = nodes_[n].parent;
+      }
+      regions_[b].begin = n;
+    }
+  }
+
+  // Whether `inner` is in the row of `n`, or inside of a statement there.
+  bool SameRow(int n, int inner) const {
+    const int parent = nodes_[n].parent;
+    if (parent < 0) return true;
+    const std::vector<int>& row = Siblings(n);
+    return inner >= row.front() && inner < nodes_[row.back()].end;
+  }
+
+  // All ways from an access to statements from this number on, and not around
+  // a loop, pass a statement where the whole block surely meets.
+  int MetBefore(int a) const {
+    for (int n = accesses_[a].node; n >= 0; n = nodes_[n].parent) {
+      const std::vector<int>& row = Siblings(n);
+      const auto met = std::partition_point(
+          row.begin() + nodes_[n].index, row.end(),
+          [&](int m) { return barriers_[m] == barriers_[n]; });
+      if (met != row.end()) return nodes_[*met].end;
+    }
+    return static_cast<int>(nodes_.size());
+  }
+
   absl::Status CheckAddresses() const {
     for (const SmemBufferPlan& b : plan_.buffers) {
       const kir::Buffer& buffer = kernel_.buffers[b.buffer];
@@ -146,8 +232,8 @@ class Checker : SmemPlanTree {
       } else if (const kir::If* fork = s.As<kir::If>()) {
         if (fork->uniformity == kir::Uniformity::kUniform) {
           std::vector<int> one, other;
-          Flatten(nodes_[n].branches[0], false, one);
-          Flatten(nodes_[n].branches[1], false, other);
+          Flatten(All(nodes_[n].branches[0]), one);
+          Flatten(All(nodes_[n].branches[1]), other);
           meet(std::min(Meets({}, {}, one), Meets({}, {}, other)));
         }
       }
@@ -156,15 +242,34 @@ class Checker : SmemPlanTree {
     return -1;
   }
 
+  static Stretch All(const std::vector<int>& row) {
+    return {&row, 0, static_cast<int>(row.size())};
+  }
+
+  // Behind `met` everything of plain accesses is in order.
+  absl::Status CheckStraight(int a, int b, int met) const {
+    const Access &p = accesses_[a], &q = accesses_[b];
+    if (q.node >= met && p.async == kir::AsyncKind::kNone && !q.proxy() &&
+        (!IsStale(p, q) || Rewritten(a, b, -1))) {
+      return absl::OkStatus();
+    }
+    return CheckWay(a, b, -1);
+  }
+
+  // Whether q would see what p wrote unless its own buffer is written again.
+  static bool IsStale(const Access& p, const Access& q) {
+    return p.write && !q.write && !q.accumulates;
+  }
+
   // One path: straight on (loop = -1), or around `loop` into a later iteration.
   absl::Status CheckWay(int a, int b, int loop) const {
     const int distance = Distance(a, b);
     if (distance < 0) return absl::OkStatus();
     const Access &p = accesses_[a], &q = accesses_[b];
-    std::vector<int> flat, all;
-    const std::vector<int> passed = Passed(p.node, q.node, loop);
-    Flatten(passed, false, flat);
-    Flatten(passed, true, all);
+    std::vector<int> flat;
+    for (const Stretch& stretch : Passed(p.node, q.node, loop)) {
+      Flatten(stretch, flat);
+    }
     // Inputs come before the barrier of their own expression, results after.
     auto holds = [&](const Access& access, bool write) {
       const kir::Expr* expr = nodes_[access.node].statement->As<kir::Expr>();
@@ -177,7 +282,7 @@ class Checker : SmemPlanTree {
                     meets < 0 ? "no wait or fence between them"
                               : "nothing orders all threads between them");
     }
-    if (p.write && !q.write && !q.accumulates && !Rewritten(a, b, loop, all)) {
+    if (IsStale(p, q) && !Rewritten(a, b, loop)) {
       return Refuse(a, b, loop, "P3",
                     "the read may see the other buffer's bytes");
     }
@@ -187,14 +292,30 @@ class Checker : SmemPlanTree {
   // Whether all elements that `b` reads are written again on the path. Checked
   // for sampled iterations of the loops around the read that also contain a
   // write: the first few and the last.
-  bool Rewritten(int a, int b, int loop, const std::vector<int>& all) const {
+  bool Rewritten(int a, int b, int loop) const {
+    // From anywhere before all uses of the buffer, the way leads past the same
+    // writes.
+    const int from = accesses_[a].node;
+    const Region& region = regions_[accesses_[b].buffer];
+    if (loop >= 0 || from >= region.begin) {
+      return IsRewritten(a, b, loop);
+    }
+    const auto [known, added] = rewritten_.try_emplace(b, false);
+    if (added) known->second = IsRewritten(a, b, loop);
+    return known->second;
+  }
+
+  bool IsRewritten(int a, int b, int loop) const {
     const Access& read = accesses_[b];
+    const std::vector<Stretch> passed =
+        Passed(accesses_[a].node, read.node, loop);
     std::vector<int> writes;
-    for (int w = 0; w < static_cast<int>(accesses_.size()); ++w) {
-      const Access& write = accesses_[w];
-      if (write.buffer == read.buffer && write.write &&
-          write.node != read.node &&
-          std::find(all.begin(), all.end(), write.node) != all.end()) {
+    for (int w : regions_[read.buffer].writes) {
+      const int node = accesses_[w].node;
+      if (node != read.node && absl::c_any_of(passed, [&](const Stretch& s) {
+            return (*s.row)[s.first] <= node &&
+                   node < nodes_[(*s.row)[s.last - 1]].end;
+          })) {
         writes.push_back(w);
       }
     }
@@ -274,30 +395,52 @@ class Checker : SmemPlanTree {
     return result;
   }
 
-  // For fixed iterations, marks the elements that surely get written and
-  // compares them with what is read, element by element.
+  // For fixed iterations, takes from the elements that are read those that
+  // surely get written, element by element. The writes just before the read are
+  // looked at first: they are mostly enough.
   bool Covered(const Way& way, const std::vector<int>& writes,
                const Held& held) const {
     const Access& read = accesses_[way.to];
-    const Owners wanted = Enumerate(read, held, false);
-    const int64_t elements =
-        BytesOf(read.buffer) /
-        kir::ElementBytes(kernel_.buffers[read.buffer].type);
-    std::vector<bool> found(elements, false);
+    std::vector<Held> at;
     for (int w : writes) {
-      const std::optional<Held> at = HeldOf(way, accesses_[w], held);
-      if (!at.has_value()) return true;
-      const Owners owners = Enumerate(accesses_[w], *at, true);
-      for (size_t e = 0; e < owners.thread.size() && owners.known; ++e) {
-        if (owners.thread[e] != kNobody) found[e] = true;
+      std::optional<Held> one = HeldOf(way, accesses_[w], held);
+      if (!one.has_value()) return true;
+      at.push_back(*std::move(one));
+    }
+    std::vector<bool> missing = Touched(way.to, held, false);
+    if (missing.empty()) {
+      missing.assign(BytesOf(read.buffer) /
+                         kir::ElementBytes(kernel_.buffers[read.buffer].type),
+                     true);
+    }
+    int64_t left = absl::c_count(missing, true);
+    for (size_t k = writes.size(); k-- > 0 && left > 0;) {
+      const std::vector<bool>& written = Touched(writes[k], at[k], true);
+      for (size_t e = 0; e < written.size(); ++e) {
+        if (!written[e] || !missing[e]) continue;
+        missing[e] = false;
+        --left;
       }
     }
-    for (int64_t e = 0; e < elements; ++e) {
-      if (!found[e] && !(wanted.known && wanted.thread[e] == kNobody)) {
-        return false;
-      }
+    return left == 0;
+  }
+
+  // The elements that Enumerate finds somebody at; empty if it is not known.
+  // Valid until the next call.
+  const std::vector<bool>& Touched(int access, const Held& held,
+                                   bool surely) const {
+    if (remembered_ > kMaxRemembered) {
+      touched_.clear();
+      remembered_ = 0;
     }
-    return true;
+    const auto [known, added] = touched_.try_emplace({{access, surely}, held});
+    std::vector<bool>& result = known->second;
+    if (!added) return result;
+    const Owners owners = Enumerate(accesses_[access], held, surely);
+    if (!owners.known) return result;
+    for (int thread : owners.thread) result.push_back(thread != kNobody);
+    remembered_ += static_cast<int64_t>(result.size());
+    return result;
   }
 
   absl::Status Refuse(int a, int b, int loop, absl::string_view rule,
@@ -318,6 +461,15 @@ class Checker : SmemPlanTree {
   }
 
   const SmemPlan& plan_;
+  std::vector<int> barriers_;    // as of FindBarriers
+  std::vector<Region> regions_;  // by buffer
+  // Answers of Rewritten by read, for ways from before its region.
+  mutable absl::flat_hash_map<int, bool> rewritten_;
+  // Answers of Touched, and how many elements are in them.
+  mutable absl::flat_hash_map<std::pair<std::pair<int, bool>, Held>,
+                              std::vector<bool>>
+      touched_;
+  mutable int64_t remembered_ = 0;
 };
 
 }  // namespace

@@ -89,6 +89,7 @@ void SmemPlanTree::Build(const std::vector<kir::Statement>& body, int parent,
     } else if (const auto* half = statement.As<kir::ArriveWait>()) {
       AddBarrier(half->barrier, id);
     }
+    nodes_[id].end = static_cast<int>(nodes_.size());
   }
 }
 
@@ -324,12 +325,11 @@ int SmemPlanTree::Distance(int a, int b) const {
   return std::min(distance, limit);
 }
 
-std::vector<int> SmemPlanTree::CommonLoops(int a, int b) const {
+std::vector<int> SmemPlanTree::LoopsAround(const Access& access) const {
   std::vector<int> loops;
-  for (int n = nodes_[accesses_[a].node].parent; n >= 0; n = nodes_[n].parent) {
+  for (int n = nodes_[access.node].parent; n >= 0; n = nodes_[n].parent) {
     const kir::Loop* loop = LoopAt(n);
-    if (loop == nullptr || !Holds(n, accesses_[b].node) ||
-        kir::ThreadDimension(loop->kind) >= 0 ||
+    if (loop == nullptr || kir::ThreadDimension(loop->kind) >= 0 ||
         kir::BlockDimension(loop->kind) >= 0 ||
         (loop->stop - loop->start).IsConstant(1)) {
       continue;
@@ -340,8 +340,7 @@ std::vector<int> SmemPlanTree::CommonLoops(int a, int b) const {
 }
 
 bool SmemPlanTree::Holds(int outer, int inner) const {
-  while (inner >= 0 && inner != outer) inner = nodes_[inner].parent;
-  return inner == outer;
+  return outer <= inner && inner < nodes_[outer].end;
 }
 
 bool SmemPlanTree::Excluded(int a, int b) const {
@@ -365,12 +364,15 @@ const std::vector<int>& SmemPlanTree::Siblings(int node) const {
 // The statements that are passed completely on the way: up from `from` to the
 // common row of statements (around the loop's end if loop >= 0), across, and
 // down to `to`.
-std::vector<int> SmemPlanTree::Passed(int from, int to, int loop) const {
-  std::vector<int> passed;
+std::vector<Stretch> SmemPlanTree::Passed(int from, int to, int loop) const {
+  std::vector<Stretch> passed;
+  auto pass = [&](const std::vector<int>& row, int first, int last) {
+    if (first < last) passed.push_back({&row, first, last});
+  };
   auto up = [&](int n, auto stop) {
     for (; !stop(n); n = nodes_[n].parent) {
       const std::vector<int>& row = Siblings(n);
-      passed.insert(passed.end(), row.begin() + nodes_[n].index + 1, row.end());
+      pass(row, nodes_[n].index + 1, static_cast<int>(row.size()));
     }
     return n;
   };
@@ -381,20 +383,16 @@ std::vector<int> SmemPlanTree::Passed(int from, int to, int loop) const {
       n = nodes_[n].parent;
     }
     for (size_t k = chain.size(); k-- > 0;) {
-      const std::vector<int>& row = Siblings(chain[k]);
-      passed.insert(passed.end(), row.begin(),
-                    row.begin() + nodes_[chain[k]].index);
+      pass(Siblings(chain[k]), 0, nodes_[chain[k]].index);
     }
-    return n;
   };
   if (loop >= 0) {
     const int last = up(from, [&](int n) { return nodes_[n].parent == loop; });
     const std::vector<int>& row = nodes_[loop].branches[0];
-    passed.insert(passed.end(), row.begin() + nodes_[last].index + 1,
-                  row.end());
+    pass(row, nodes_[last].index + 1, static_cast<int>(row.size()));
     int first = to;
     while (nodes_[first].parent != loop) first = nodes_[first].parent;
-    passed.insert(passed.end(), row.begin(), row.begin() + nodes_[first].index);
+    pass(row, 0, nodes_[first].index);
     down(to, loop, 0);
     return passed;
   }
@@ -412,11 +410,7 @@ std::vector<int> SmemPlanTree::Passed(int from, int to, int loop) const {
          nodes_[first].branch != nodes_[last].branch) {
     first = nodes_[first].parent;
   }
-  const std::vector<int>& row = Siblings(last);
-  if (nodes_[last].index < nodes_[first].index) {
-    passed.insert(passed.end(), row.begin() + nodes_[last].index + 1,
-                  row.begin() + nodes_[first].index);
-  }
+  pass(Siblings(last), nodes_[last].index + 1, nodes_[first].index);
   down(to, nodes_[last].parent, nodes_[last].branch);
   return passed;
 }
@@ -462,15 +456,14 @@ bool SmemPlanTree::SurelyRuns(int node) const {
   return (loop->stop - loop->start).AsConstant().value_or(0) > 0;
 }
 
-// The passed statements with everything inside of them; unless `all`, only what
-// certainly runs.
-void SmemPlanTree::Flatten(const std::vector<int>& passed, bool all,
+void SmemPlanTree::Flatten(const Stretch& passed,
                            std::vector<int>& flat) const {
-  for (int n : passed) {
+  for (int i = passed.first; i < passed.last; ++i) {
+    const int n = (*passed.row)[i];
     flat.push_back(n);
-    if (!all && !SurelyRuns(n)) continue;
+    if (!SurelyRuns(n)) continue;
     for (const std::vector<int>& branch : nodes_[n].branches) {
-      Flatten(branch, all, flat);
+      Flatten({&branch, 0, static_cast<int>(branch.size())}, flat);
     }
   }
 }

@@ -27,6 +27,7 @@ struct Node {
   int parent = -1;
   int branch = 0;        // of the parent
   int index = 0;         // in that branch
+  int end = 0;           // one past the last statement inside
   bool all_meet = true;  // the whole block gets here, equally often
   std::vector<std::vector<int>> branches;
 };
@@ -48,6 +49,12 @@ struct Access {
 struct Owners {
   bool known = false;
   std::vector<int> thread, warp;
+};
+
+// Statements [first, last) of one row of the tree.
+struct Stretch {
+  const std::vector<int>* row = nullptr;
+  int first = 0, last = 0;
 };
 
 using Held = std::vector<std::pair<int, int64_t>>;  // (loop node, value)
@@ -76,17 +83,17 @@ class SmemPlanTree {
   // 1 in a warp, 2 in the block; -1: the accesses have no byte in common.
   int Distance(int a, int b) const;
 
-  // Loops around both that may run them again.
-  std::vector<int> CommonLoops(int a, int b) const;
+  // Loops around an access that may run it again, innermost first.
+  std::vector<int> LoopsAround(const Access& access) const;
   // Whether the two are in different branches of one uniform if.
   bool Excluded(int a, int b) const;
   // Statements passed as a whole from behind `from` to `to`, in order; around
   // the back edge of `loop` when it is not -1.
-  std::vector<int> Passed(int from, int to, int loop) const;
-  // Every statement that surely runs inside the passed ones, in order; with
-  // `all`, every statement.
-  void Flatten(const std::vector<int>& passed, bool all,
-               std::vector<int>& flat) const;
+  std::vector<Stretch> Passed(int from, int to, int loop) const;
+  // Every statement that surely runs inside the passed ones, in order.
+  void Flatten(const Stretch& passed, std::vector<int>& flat) const;
+  // The row of statements that a node is in.
+  const std::vector<int>& Siblings(int node) const;
 
   const kir::Kernel& kernel_;
   const AffineExpr::Binding binding_;
@@ -110,7 +117,6 @@ class SmemPlanTree {
   void AddAccesses(const kir::Expr& expr, int node);
   void AddBarrier(kir::BufferId barrier, int node);
   int64_t Threads() const { return block_[0] * block_[1] * block_[2]; }
-  const std::vector<int>& Siblings(int node) const;
   // By access, over all iterations; found when first asked for, since most
   // buffers share no byte with another.
   const Owners& OwnersOf(int access) const;
