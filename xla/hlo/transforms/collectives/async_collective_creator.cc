@@ -1,15 +1,18 @@
 #include "xla/hlo/transforms/collectives/async_collective_creator.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/shape_inference.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -30,66 +33,95 @@ Shape StateOf(const HloInstruction& collective) {
 
 // The start and the opcode of the done of a collective that has opcodes for
 // them; null for others.
-std::pair<std::unique_ptr<HloInstruction>, HloOpcode> MakeStart(
-    const HloInstruction& inst) {
+absl::StatusOr<std::pair<std::unique_ptr<HloInstruction>, HloOpcode>> MakeStart(
+    const HloInstruction& inst, absl::Span<const Shape> context_shapes) {
   switch (inst.opcode()) {
     case HloOpcode::kAllGather: {
       const auto& gather = *Cast<HloAllGatherInstruction>(&inst);
-      return {HloInstruction::CreateAllGatherStart(
-                  StateOf(inst), inst.operands(), gather.all_gather_dimension(),
-                  gather.device_list(), gather.constrain_layout(),
-                  gather.channel_id(), gather.use_global_device_ids()),
-              HloOpcode::kAllGatherDone};
+      return std::make_pair(
+          HloInstruction::CreateAllGatherStart(
+              StateOf(inst), inst.operands(), gather.all_gather_dimension(),
+              gather.device_list(), gather.constrain_layout(),
+              gather.channel_id(), gather.use_global_device_ids()),
+          HloOpcode::kAllGatherDone);
     }
     case HloOpcode::kAllReduce: {
       const auto& reduce = *Cast<HloAllReduceInstruction>(&inst);
-      return {HloInstruction::CreateAllReduceStart(
-                  inst.shape(), inst.operands(), inst.to_apply(),
-                  reduce.device_list(), reduce.constrain_layout(),
-                  reduce.channel_id(), reduce.use_global_device_ids()),
-              HloOpcode::kAllReduceDone};
+      return std::make_pair(
+          HloInstruction::CreateAllReduceStart(
+              inst.shape(), inst.operands(), inst.to_apply(),
+              reduce.device_list(), reduce.constrain_layout(),
+              reduce.channel_id(), reduce.use_global_device_ids()),
+          HloOpcode::kAllReduceDone);
     }
     case HloOpcode::kCollectivePermute: {
       const auto& permute = *Cast<HloCollectivePermuteInstruction>(&inst);
-      return {HloInstruction::CreateCollectivePermuteStart(
-                  StateOf(inst), inst.operands(), inst.source_target_pairs(),
-                  permute.channel_id()),
-              HloOpcode::kCollectivePermuteDone};
+      std::vector<const Shape*> shapes;
+      for (const HloInstruction* operand : inst.operands()) {
+        shapes.push_back(&operand->shape());
+      }
+      TF_ASSIGN_OR_RETURN(const Shape state,
+                          ShapeInference::InferCollectivePermuteStartShape(
+                              shapes, context_shapes, permute.inplace()));
+      const absl::Span<HloInstruction* const> operands = inst.operands();
+      return std::make_pair(
+          permute.inplace()
+              ? HloInstruction::CreateCollectivePermuteStart(
+                    state, operands[0], operands[1], operands[2], operands[3],
+                    permute.source_target_pairs(),
+                    permute.dynamic_slice_sizes_list(), permute.channel_id())
+              : HloInstruction::CreateCollectivePermuteStart(
+                    state, operands, permute.source_target_pairs(),
+                    permute.channel_id()),
+          HloOpcode::kCollectivePermuteDone);
     }
     default:  // Wrapped.
-      return {nullptr, inst.opcode()};
+      return std::make_pair(nullptr, inst.opcode());
   }
 }
 
-bool IsToBeSplit(const HloInstruction& inst, int64_t min_bytes) {
-  switch (inst.opcode()) {
-    case HloOpcode::kCollectivePermute:
-      if (Cast<HloCollectivePermuteInstruction>(&inst)->inplace()) return false;
-      break;
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kReduceScatter:
-      break;
-    default:  // No collectives, or under way already.
-      return false;
-  }
+int64_t BytesOfResults(const HloInstruction& inst) {
   int64_t bytes = 0;
   ShapeUtil::ForEachLeafShape(
       inst.shape(), [&](const Shape& leaf, const ShapeIndex&) {
         bytes += ShapeUtil::ByteSizeOf(leaf, /*pointer_size=*/8);
       });
-  return bytes >= min_bytes;
+  return bytes;
 }
 
-absl::Status Split(HloInstruction* inst) {
+bool IsToBeSplit(
+    const HloInstruction& inst,
+    const AsyncCollectiveCreator::CollectiveCreatorConfig& config) {
+  switch (inst.opcode()) {
+    case HloOpcode::kAllGather:
+      return config.convert_all_gather(&inst) &&
+             BytesOfResults(inst) >= config.all_gather_min_threshold_in_bytes;
+    case HloOpcode::kAllReduce:
+      return config.convert_all_reduce(&inst) &&
+             BytesOfResults(inst) >= config.all_reduce_min_threshold_in_bytes;
+    case HloOpcode::kAllToAll:
+      return config.convert_all_to_all(&inst);
+    case HloOpcode::kCollectiveBroadcast:
+      return config.convert_collective_broadcast(&inst);
+    case HloOpcode::kCollectivePermute:
+      return config.convert_collective_permute(&inst);
+    case HloOpcode::kRaggedAllToAll:
+      return config.convert_ragged_all_to_all(&inst);
+    case HloOpcode::kReduceScatter:
+      return config.convert_reduce_scatter(&inst);
+    default:  // No collectives, or under way already.
+      return false;
+  }
+}
+
+absl::Status Split(HloInstruction* inst,
+                   absl::Span<const Shape> context_shapes) {
   HloComputation* computation = inst->parent();
-  auto [made, done_opcode] = MakeStart(*inst);
+  TF_ASSIGN_OR_RETURN((auto [made, done_opcode]),
+                      MakeStart(*inst, context_shapes));
   if (made == nullptr) {
     return computation
-        ->CreateAsyncInstructions(inst, /*context_shapes=*/{},
+        ->CreateAsyncInstructions(inst, context_shapes,
                                   computation->execution_thread())
         .status();
   }
@@ -116,6 +148,27 @@ absl::Status Split(HloInstruction* inst) {
 
 }  // namespace
 
+AsyncCollectiveCreator::AsyncCollectiveCreator()
+    : AsyncCollectiveCreator(AsyncCollectiveCreatorOptions()) {}
+
+AsyncCollectiveCreator::AsyncCollectiveCreator(
+    const AsyncCollectiveCreatorOptions& options) {
+  const HloPredicate is_large =
+      [bytes = options.min_bytes](const HloInstruction* inst) {
+        return BytesOfResults(*inst) >= bytes;
+      };
+  config_.convert_all_reduce = is_large;
+  config_.convert_all_gather = is_large;
+  config_.convert_collective_broadcast = is_large;
+  config_.convert_collective_permute = [=](const HloInstruction* inst) {
+    return !Cast<HloCollectivePermuteInstruction>(inst)->inplace() &&
+           is_large(inst);
+  };
+  config_.convert_all_to_all = is_large;
+  config_.convert_reduce_scatter = is_large;
+  config_.convert_ragged_all_to_all = is_large;
+}
+
 absl::StatusOr<bool> AsyncCollectiveCreator::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -124,8 +177,8 @@ absl::StatusOr<bool> AsyncCollectiveCreator::RunImpl(
        module->MakeNonfusionComputations(execution_threads)) {
     if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      if (!IsToBeSplit(*inst, options_.min_bytes)) continue;
-      TF_RETURN_IF_ERROR(Split(inst));
+      if (!IsToBeSplit(*inst, config_)) continue;
+      TF_RETURN_IF_ERROR(Split(inst, config_.get_context_shapes(inst)));
       changed = true;
     }
   }

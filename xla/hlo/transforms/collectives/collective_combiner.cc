@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -28,7 +29,6 @@ bool IsCandidate(const HloInstruction& inst, HloOpcode opcode,
   return inst.opcode() == opcode && inst.operand_count() == 1 &&
          inst.shape().IsArray() && inst.shape().is_static() &&
          !inst.HasControlDependencies() && !inst.IsDead() &&
-         !inst.has_sharding() &&
          !Cast<HloCollectiveInstruction>(&inst)->constrain_layout() &&
          BytesOf(inst) <= max_bytes;
 }
@@ -57,8 +57,16 @@ bool SameDimension(const HloInstruction& a, const HloInstruction& b) {
   }
 }
 
-bool AreAlike(const HloInstruction& a, const HloInstruction& b) {
-  return a.shape().element_type() == b.shape().element_type() &&
+bool SameSharding(const HloInstruction& a, const HloInstruction& b) {
+  if (a.has_sharding() != b.has_sharding()) return false;
+  return !a.has_sharding() || a.sharding() == b.sharding();
+}
+
+bool AreAlike(const HloInstruction& a, const HloInstruction& b,
+              bool different_types) {
+  return (a.shape().element_type() == b.shape().element_type() ||
+          (different_types && a.opcode() == HloOpcode::kAllGather)) &&
+         SameSharding(a, b) &&
          a.channel_id().has_value() == b.channel_id().has_value() &&
          *Cast<HloCollectiveInstruction>(&a)->device_list() ==
              *Cast<HloCollectiveInstruction>(&b)->device_list() &&
@@ -76,11 +84,20 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
   }
   HloInstruction* combined = computation->AddInstruction(
       first->CloneWithNewOperands(ShapeUtil::MakeTupleShape(shapes), operands));
+  if (first->has_sharding()) {
+    combined->set_sharding(HloSharding::Tuple(
+        combined->shape(),
+        std::vector<HloSharding>(collectives.size(), first->sharding())));
+  }
   for (size_t i = 0; i < collectives.size(); ++i) {
-    TF_RETURN_IF_ERROR(computation->ReplaceInstruction(
-        collectives[i],
+    HloInstruction* element =
         computation->AddInstruction(HloInstruction::CreateGetTupleElement(
-            combined, static_cast<int64_t>(i)))));
+            combined, static_cast<int64_t>(i)));
+    if (collectives[i]->has_sharding()) {
+      element->set_sharding(collectives[i]->sharding());
+    }
+    TF_RETURN_IF_ERROR(
+        computation->ReplaceInstruction(collectives[i], element));
   }
   return absl::OkStatus();
 }
@@ -96,7 +113,7 @@ std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
         set.empty() ||
         (static_cast<int64_t>(set.size()) < options.combine_threshold_count &&
          bytes + BytesOf(*candidate) <= options.combine_threshold_in_bytes &&
-         AreAlike(*set[0], *candidate) &&
+         AreAlike(*set[0], *candidate, options.combine_different_dtypes) &&
          absl::c_none_of(set, [&](const HloInstruction* other) {
            return reachability.IsConnected(other, candidate);
          }));
@@ -116,6 +133,10 @@ absl::StatusOr<bool> CollectiveCombiner::RunImpl(
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     if (computation->IsAsyncComputation()) continue;
+    if (!options_.combine_while_loops &&
+        !computation->caller_instructions(HloOpcode::kWhile).empty()) {
+      continue;
+    }
     std::vector<HloInstruction*> candidates;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (IsCandidate(*inst, opcode_, options_.combine_threshold_in_bytes)) {

@@ -18,6 +18,10 @@ struct CollectiveCombinerOptions {
   int64_t combine_threshold_in_bytes = 30 * 1024 * 1024;
   // Maximum number of operands of a combined collective.
   int64_t combine_threshold_count = 256;
+  // All-gathers of different element types may become one.
+  bool combine_different_dtypes = false;
+  // Collectives in the bodies of loops are combined, too.
+  bool combine_while_loops = true;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -25,6 +29,10 @@ struct CollectiveCombinerOptions {
           "maximum bytes of a combined collective");
     visit("count", combine_threshold_count,
           "maximum operands of a combined collective");
+    visit("different-types", combine_different_dtypes,
+          "combine all-gathers of different element types, too");
+    visit("in-loops", combine_while_loops,
+          "combine collectives in the bodies of loops, too");
   }
 };
 
@@ -37,12 +45,12 @@ struct CollectiveCombinerOptions {
 //           y = get-tuple-element(t), index=1
 //
 // Devices synchronize once instead of twice. Combined are collectives of one
-// opcode, element type, set of groups, reduction and dimension, none of which
-// depends on another; those that are close to each other in a post order first,
-// and not beyond a limit. Legal because a collective with several operands does
-// to each what it would do alone, and all devices run the same program. Leaves
-// alone: asynchronous pairs, control dependencies, constrained layouts.
-// O(collectives × instructions between them).
+// opcode, element type, set of groups, reduction, dimension and sharding, none
+// of which depends on another; those that are close to each other in a post
+// order first, and not beyond a limit. Legal because a collective with several
+// operands does to each what it would do alone, and all devices run the same
+// program. Leaves alone: asynchronous pairs, control dependencies, constrained
+// layouts. O(collectives × instructions between them).
 class CollectiveCombiner : public HloModulePass {
  protected:
   CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options)
@@ -61,6 +69,15 @@ class AllGatherCombiner : public CollectiveCombiner {
  public:
   explicit AllGatherCombiner(const CollectiveCombinerOptions& options = {})
       : CollectiveCombiner(HloOpcode::kAllGather, options) {}
+  // OpenXLA's signature. All-gathers along different dimensions are never
+  // combined, as if `combine_by_dim` were true.
+  AllGatherCombiner(int64_t combine_threshold_in_bytes,
+                    int64_t combine_threshold_count, bool combine_by_dim,
+                    bool combine_different_dtypes = true,
+                    bool combine_while_loops = true)
+      : AllGatherCombiner(CollectiveCombinerOptions{
+            combine_threshold_in_bytes, combine_threshold_count,
+            combine_different_dtypes, combine_while_loops}) {}
   absl::string_view name() const override { return "all-gather-combiner"; }
 };
 
@@ -68,6 +85,10 @@ class AllReduceCombiner : public CollectiveCombiner {
  public:
   explicit AllReduceCombiner(const CollectiveCombinerOptions& options = {})
       : CollectiveCombiner(HloOpcode::kAllReduce, options) {}
+  AllReduceCombiner(int64_t combine_threshold_in_bytes,
+                    int64_t combine_threshold_count)
+      : AllReduceCombiner(CollectiveCombinerOptions{combine_threshold_in_bytes,
+                                                    combine_threshold_count}) {}
   absl::string_view name() const override { return "all-reduce-combiner"; }
 };
 
@@ -75,6 +96,13 @@ class ReduceScatterCombiner : public CollectiveCombiner {
  public:
   explicit ReduceScatterCombiner(const CollectiveCombinerOptions& options = {})
       : CollectiveCombiner(HloOpcode::kReduceScatter, options) {}
+  // OpenXLA's signature; see AllGatherCombiner.
+  ReduceScatterCombiner(int64_t combine_threshold_in_bytes,
+                        int64_t combine_threshold_count, bool combine_by_dim,
+                        bool combine_while_loops = true)
+      : ReduceScatterCombiner(CollectiveCombinerOptions{
+            combine_threshold_in_bytes, combine_threshold_count,
+            /*combine_different_dtypes=*/false, combine_while_loops}) {}
   absl::string_view name() const override { return "reduce-scatter-combiner"; }
 };
 

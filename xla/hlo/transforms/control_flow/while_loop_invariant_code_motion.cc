@@ -190,6 +190,7 @@ class InvariantCode {
 absl::StatusOr<bool> WhileLoopInvariantCodeMotion::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!hoist_other_) return false;
   bool changed = false;
   // Inner loops first: what leaves one may leave the next.
   for (HloComputation* computation :

@@ -1,6 +1,8 @@
 #ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_INVARIANT_CODE_MOTION_H_
 #define XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_INVARIANT_CODE_MOTION_H_
 
+#include <optional>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -44,7 +46,17 @@ struct WhileLoopInvariantCodeMotionOptions {
 // collectives, random numbers. O(instructions).
 class WhileLoopInvariantCodeMotion : public HloModulePass {
  public:
-  WhileLoopInvariantCodeMotion() = default;
+  // OpenXLA's pass: hoists cheap values, too, and by default of any size.
+  // `hoist_constants` and `hoist_reshapes` change nothing: constants stay where
+  // they are, reshapes move with what is hoisted.
+  explicit WhileLoopInvariantCodeMotion(
+      bool hoist_constants = false, bool hoist_reshapes = false,
+      bool hoist_other = true,
+      std::optional<float> hoist_size_inflation_ratio = std::nullopt)
+      : hoist_other_(hoist_other) {
+    options_.size_inflation_ratio = hoist_size_inflation_ratio.value_or(-1);
+    options_.expensive_only = false;
+  }
   explicit WhileLoopInvariantCodeMotion(
       const WhileLoopInvariantCodeMotionOptions& options)
       : options_(options) {}
@@ -60,6 +72,7 @@ class WhileLoopInvariantCodeMotion : public HloModulePass {
 
  private:
   WhileLoopInvariantCodeMotionOptions options_;
+  bool hoist_other_ = true;
 };
 
 }  // namespace xla

@@ -4,8 +4,10 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -16,6 +18,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
@@ -49,31 +52,50 @@ int64_t OuterDimensionOfResult(const HloInstruction& dot, int64_t side) {
   return dot.dot_dimension_numbers().lhs_batch_dimensions_size();
 }
 
-bool IsCandidate(const HloInstruction& dot, int64_t max_bytes) {
-  if (dot.opcode() != HloOpcode::kDot || dot.operand_count() != 2 ||
-      dot.HasControlDependencies() || dot.shape().is_dynamic()) {
-    return false;
-  }
-  int64_t bytes = ShapeUtil::ByteSizeOf(dot.shape());
-  for (const HloInstruction* operand : dot.operands()) {
-    if (operand->shape().is_dynamic()) return false;
-    bytes += ShapeUtil::ByteSizeOf(operand->shape());
-  }
-  return bytes <= max_bytes;
+bool IsMergeableDot(const HloInstruction& dot) {
+  return dot.opcode() == HloOpcode::kDot && dot.operand_count() == 2 &&
+         !dot.HasControlDependencies() && !dot.shape().is_dynamic() &&
+         absl::c_none_of(dot.operands(), [](const HloInstruction* operand) {
+           return operand->shape().is_dynamic();
+         });
+}
+
+bool IsSmall(const HloInstruction& dot, int64_t max_bytes) {
+  return ShapeUtil::ByteSizeOf(dot.shape()) +
+             ShapeUtil::ByteSizeOf(dot.operand(0)->shape()) +
+             ShapeUtil::ByteSizeOf(dot.operand(1)->shape()) <=
+         max_bytes;
 }
 
 // What dots that are merged have in common, besides the operand that they
 // share; nullopt if the dot cannot be merged.
-std::optional<std::string> KindOf(const HloInstruction& dot, int64_t side) {
+std::optional<std::string> KindOf(const HloInstruction& dot, int64_t side,
+                                  bool different_types) {
   const std::optional<int64_t> outer = OuterDimension(dot, side);
   if (!outer.has_value()) return std::nullopt;
   Shape operand = dot.operand(side)->shape();
   operand.set_dimensions(*outer, 0);
+  // Only among floats one type is more precise than another.
+  const PrimitiveType type = dot.shape().element_type();
+  const bool any_type =
+      different_types && primitive_util::IsFloatingPointType(type);
   return absl::StrCat(operand.ToString(/*print_layout=*/true), " ",
-                      PrimitiveType_Name(dot.shape().element_type()), " ",
+                      any_type ? "float" : PrimitiveType_Name(type), " ",
                       LayoutUtil::HumanString(dot.shape().layout()), " ",
                       dot.dot_dimension_numbers().SerializeAsString(), " ",
                       dot.precision_config().SerializeAsString());
+}
+
+// The narrowest type that holds the results of all.
+PrimitiveType TypeOfAll(absl::Span<HloInstruction* const> dots) {
+  PrimitiveType type = dots[0]->shape().element_type();
+  for (const HloInstruction* dot : dots) {
+    const PrimitiveType other = dot->shape().element_type();
+    if (primitive_util::CastPreservesValues(other, type)) continue;
+    // Of f16 and bf16, for instance, neither holds the other.
+    type = primitive_util::CastPreservesValues(type, other) ? other : F32;
+  }
+  return type;
 }
 
 // One dot of all, and slices of it in their places.
@@ -96,6 +118,7 @@ absl::Status Merge(absl::Span<HloInstruction* const> dots, int64_t side) {
       HloInstruction::CreateConcatenate(shape, parts, outer));
   Shape result = first->shape();
   result.set_dimensions(result_outer, size);
+  result = ShapeUtil::ChangeElementType(result, TypeOfAll(dots));
   HloInstruction* merged = computation->AddInstruction(
       first->CloneWithNewOperands(result, {operands[0], operands[1]}));
   std::vector<int64_t> starts(result.dimensions_size(), 0);
@@ -104,10 +127,17 @@ absl::Status Merge(absl::Span<HloInstruction* const> dots, int64_t side) {
                                 result.dimensions().end());
     limits[result_outer] =
         starts[result_outer] + dot->shape().dimensions(result_outer);
-    TF_RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
-        dot,
-        HloInstruction::CreateSlice(dot->shape(), merged, starts, limits,
-                                    std::vector<int64_t>(limits.size(), 1))));
+    const Shape slice_shape =
+        ShapeUtil::ChangeElementType(dot->shape(), result.element_type());
+    std::unique_ptr<HloInstruction> value =
+        HloInstruction::CreateSlice(slice_shape, merged, starts, limits,
+                                    std::vector<int64_t>(limits.size(), 1));
+    if (slice_shape.element_type() != dot->shape().element_type()) {
+      value = HloInstruction::CreateConvert(
+          dot->shape(), computation->AddInstruction(std::move(value)));
+    }
+    TF_RETURN_IF_ERROR(
+        computation->ReplaceWithNewInstruction(dot, std::move(value)));
     starts[result_outer] = limits[result_outer];
   }
   return absl::OkStatus();
@@ -169,8 +199,9 @@ std::vector<DotSet> PostOrder::Dependencies(
 
 class Merger {
  public:
-  Merger(HloComputation* computation, const DotMergerOptions& options)
-      : computation_(computation), options_(options) {}
+  Merger(HloComputation* computation, const DotMergerOptions& options,
+         const DotMerger::CanMerge& can_merge)
+      : computation_(computation), options_(options), can_merge_(can_merge) {}
 
   // Merges dots on `shared`, their operand on the side that is not `side`.
   absl::Status MergeDotsOn(HloInstruction* shared, int64_t side);
@@ -179,6 +210,18 @@ class Merger {
  private:
   bool AreEnough(int64_t dots) const {
     return dots > 1 && dots >= options_.min_dots;
+  }
+  bool CanJoin(absl::Span<HloInstruction* const> group,
+               const HloInstruction* dot) const {
+    return can_merge_ == nullptr ||
+           absl::c_all_of(group, [&](const HloInstruction* member) {
+             return can_merge_(member, dot);
+           });
+  }
+  bool AnyIsSmall(absl::Span<HloInstruction* const> dots) const {
+    return absl::c_any_of(dots, [&](const HloInstruction* dot) {
+      return IsSmall(*dot, options_.max_size_to_merge);
+    });
   }
   absl::Status MergeIndependent(absl::Span<HloInstruction* const> dots,
                                 int64_t side);
@@ -190,6 +233,7 @@ class Merger {
 
   HloComputation* computation_;
   const DotMergerOptions& options_;
+  const DotMerger::CanMerge& can_merge_;
   std::optional<PostOrder> post_order_;  // of the graph as it is
   bool changed_ = false;
 };
@@ -206,12 +250,15 @@ absl::Status Merger::MergeIndependent(absl::Span<HloInstruction* const> dots,
     std::vector<HloInstruction*> group;
     DotSet members;
     for (int i = 0; i < dots.size(); ++i) {
-      if (!rest[i] || (dependencies[i] & members).any()) continue;
+      if (!rest[i] || (dependencies[i] & members).any() ||
+          !CanJoin(group, dots[i])) {
+        continue;
+      }
       group.push_back(dots[i]);
       members.set(i);
     }
     rest &= ~members;
-    if (!AreEnough(group.size())) continue;
+    if (!AreEnough(group.size()) || !AnyIsSmall(group)) continue;
     TF_RETURN_IF_ERROR(Merge(group, side));
     changed_ = true;
     post_order_.reset();
@@ -223,11 +270,14 @@ absl::Status Merger::MergeDotsOn(HloInstruction* shared, int64_t side) {
   absl::flat_hash_map<std::string, int> kinds;
   std::vector<std::vector<HloInstruction*>> dots_of_kind;
   for (HloInstruction* user : shared->users()) {
-    if (!IsCandidate(*user, options_.max_size_to_merge) ||
-        user->operand(1 - side) != shared || user->operand(side) == shared) {
+    if (!IsMergeableDot(*user) || user->operand(1 - side) != shared ||
+        user->operand(side) == shared ||
+        !(options_.large_with_small ||
+          IsSmall(*user, options_.max_size_to_merge))) {
       continue;
     }
-    const std::optional<std::string> kind = KindOf(*user, side);
+    const std::optional<std::string> kind =
+        KindOf(*user, side, options_.different_types);
     if (!kind.has_value()) continue;
     const auto [it, is_new] = kinds.try_emplace(*kind, dots_of_kind.size());
     if (is_new) dots_of_kind.emplace_back();
@@ -254,7 +304,7 @@ absl::StatusOr<bool> DotMerger::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    Merger merger(computation, options_);
+    Merger merger(computation, options_, can_merge_);
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (computation->IsMarkedAsDead(inst)) continue;
       for (int64_t side = 0; side < kSides; ++side) {

@@ -2,11 +2,14 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_HORIZONTAL_HORIZONTAL_FUSION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
@@ -53,6 +56,9 @@ class HorizontalFusion : public HloModulePass {
   HorizontalFusion(HloInstruction::FusionKind kind,
                    const HorizontalFusionOptions& options)
       : kind_(kind), options_(options) {}
+  HorizontalFusion(HloInstruction::FusionKind kind,
+                   se::DeviceDescription device)
+      : kind_(kind), device_(std::move(device)) {}
 
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
@@ -61,6 +67,7 @@ class HorizontalFusion : public HloModulePass {
  private:
   HloInstruction::FusionKind kind_;
   HorizontalFusionOptions options_;
+  std::optional<se::DeviceDescription> device_;  // instead of options_.device
 };
 
 // Loops.
@@ -68,6 +75,9 @@ class HorizontalLoopFusion : public HorizontalFusion {
  public:
   explicit HorizontalLoopFusion(const HorizontalFusionOptions& options = {})
       : HorizontalFusion(HloInstruction::FusionKind::kLoop, options) {}
+  explicit HorizontalLoopFusion(se::DeviceDescription device)
+      : HorizontalFusion(HloInstruction::FusionKind::kLoop, std::move(device)) {
+  }
   absl::string_view name() const override {
     return "gpu-horizontal-loop-fusion";
   }
@@ -78,6 +88,9 @@ class HorizontalInputFusion : public HorizontalFusion {
  public:
   explicit HorizontalInputFusion(const HorizontalFusionOptions& options = {})
       : HorizontalFusion(HloInstruction::FusionKind::kInput, options) {}
+  explicit HorizontalInputFusion(se::DeviceDescription device)
+      : HorizontalFusion(HloInstruction::FusionKind::kInput,
+                         std::move(device)) {}
   absl::string_view name() const override {
     return "gpu-horizontal-input-fusion";
   }

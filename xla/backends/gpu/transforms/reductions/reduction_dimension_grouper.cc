@@ -14,13 +14,14 @@ absl::StatusOr<bool> ReductionDimensionGrouper::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   return RewriteReductions(
-      module, execution_threads, [](const HloInstruction& reduce) {
+      module, execution_threads, [&](const HloInstruction& reduce) {
         const std::vector<int64_t> order = PhysicalOrder(reduce);
         DimensionGroups groups;
         if (!absl::c_is_sorted(order)) return groups;
         for (int64_t dim : order) {
-          if (groups.empty() ||
-              IsReduced(reduce, groups.back()[0]) != IsReduced(reduce, dim)) {
+          const bool reduced = IsReduced(reduce, dim);
+          if (groups.empty() || !(reduced || options_.kept) ||
+              IsReduced(reduce, groups.back()[0]) != reduced) {
             groups.emplace_back();
           }
           groups.back().push_back(dim);

@@ -9,6 +9,15 @@
 
 namespace xla::gpu {
 
+struct ReductionDimensionGrouperOptions {
+  bool kept = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("kept", kept, "merge dimensions that are kept, too");
+  }
+};
+
 // Merges neighboring dimensions that are all reduced, or all kept, into one.
 //
 //   before: r = f32[2,3] reduce(f32[2,3,4,5] a, 0), dimensions={2,3}
@@ -17,9 +26,16 @@ namespace xla::gpu {
 //           r = f32[2,3] bitcast(s)
 //
 // Operands are in row-major layout (reduction_layout_normalizer.h); others are
-// left alone.
+// left alone. With kept=false, as OpenXLA's, which the default constructor
+// makes, only reduced dimensions are merged: s = f32[2,3] reduce(f32[2,3,20]
+// b).
 class ReductionDimensionGrouper : public HloModulePass {
  public:
+  ReductionDimensionGrouper() { options_.kept = false; }
+  explicit ReductionDimensionGrouper(
+      const ReductionDimensionGrouperOptions& options)
+      : options_(options) {}
+
   absl::string_view name() const override {
     return "reduction-dimension-grouper";
   }
@@ -28,6 +44,9 @@ class ReductionDimensionGrouper : public HloModulePass {
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  ReductionDimensionGrouperOptions options_;
 };
 
 }  // namespace xla::gpu

@@ -109,6 +109,7 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
   }
   std::vector<HloInstruction*> inputs, inits;
   std::vector<Shape> results;
+  bool all_kept = true;
   for (int64_t i = 0; i < count; ++i) {
     HloInstruction* input = reduce->mutable_operand(i);
     input = CopyTo(reduce, WithOrder(input->shape(), physical), input);
@@ -122,14 +123,22 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
       }
     }
     // What is reduced may be of a narrower type than the result.
-    results.push_back(RowMajorLike(
-        count == 1 ? reduce->shape() : reduce->shape().tuple_shapes(i), sizes));
+    const Shape& old =
+        count == 1 ? reduce->shape() : reduce->shape().tuple_shapes(i);
+    all_kept &= old.dimensions() == absl::MakeConstSpan(sizes);
+    results.push_back(RowMajorLike(old, sizes));
   }
+  // Each kept dimension is in a group of its own, in its place: the results are
+  // what they were.
+  all_kept &= absl::c_is_sorted(kept);
+  const Shape result = all_kept     ? reduce->shape()
+                       : count == 1 ? results[0]
+                                    : ShapeUtil::MakeTupleShape(results);
   HloInstruction* rewritten =
       computation->AddInstruction(HloInstruction::CreateReduce(
-          count == 1 ? results[0] : ShapeUtil::MakeTupleShape(results), inputs,
-          inits, reduced, reduce->to_apply()));
+          result, inputs, inits, reduced, reduce->to_apply()));
   reduce->SetupDerivedInstruction(rewritten);
+  if (all_kept) return computation->ReplaceInstruction(reduce, rewritten);
   rewritten->clear_sharding();
   if (count == 1) {
     return computation->ReplaceInstruction(

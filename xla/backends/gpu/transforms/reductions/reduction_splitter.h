@@ -41,6 +41,9 @@ class ReductionSplitter : public HloModulePass {
  public:
   explicit ReductionSplitter(ReductionSplitterOptions options = {})
       : options_(options) {}
+  // OpenXLA's signature: whether dimensions of up to 8 elements are short.
+  explicit ReductionSplitter(bool ignore_small_dims)
+      : options_{/*min_size=*/ignore_small_dims ? 9 : 1} {}
 
   absl::string_view name() const override { return "reduction-splitter"; }
 

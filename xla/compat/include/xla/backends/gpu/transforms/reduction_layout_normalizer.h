@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_BACKENDS_GPU_TRANSFORMS_REDUCTION_LAYOUT_NORMALIZER_H_
+#define XLA_COMPAT_INCLUDE_XLA_BACKENDS_GPU_TRANSFORMS_REDUCTION_LAYOUT_NORMALIZER_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/backends/gpu/transforms/reductions/reduction_layout_normalizer.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_BACKENDS_GPU_TRANSFORMS_REDUCTION_LAYOUT_NORMALIZER_H_

@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_COLLECTIVES_ALL_REDUCE_COMBINER_H_
+#define XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_COLLECTIVES_ALL_REDUCE_COMBINER_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/transforms/collectives/collective_combiner.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_COLLECTIVES_ALL_REDUCE_COMBINER_H_

@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_EXPANDERS_STOCHASTIC_CONVERT_DECOMPOSER_H_
+#define XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_EXPANDERS_STOCHASTIC_CONVERT_DECOMPOSER_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/transforms/operations/stochastic_convert_decomposer.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_EXPANDERS_STOCHASTIC_CONVERT_DECOMPOSER_H_
