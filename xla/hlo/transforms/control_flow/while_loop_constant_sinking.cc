@@ -89,7 +89,7 @@ absl::StatusOr<bool> WhileLoopConstantSinking::RunImpl(
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     if ((*it)->IsFusionComputation()) continue;
     for (HloInstruction* inst : (*it)->MakeInstructionPostOrder()) {
-      std::optional<LoopState> loop = LoopState::Match(inst);
+      std::optional<LoopState> loop = LoopState::MatchInside(inst);
       if (!loop.has_value()) continue;
       for (int64_t i = 0; i < loop->size(); ++i) {
         const HloInstruction* value = loop->init()->operand(i);

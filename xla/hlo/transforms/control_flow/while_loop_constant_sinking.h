@@ -37,8 +37,8 @@ struct WhileLoopConstantSinkingOptions {
 // can then fold into kernels instead of being read from memory, and bounds of
 // loops become known.
 //
-// Leaves alone: loops without a flat state (loop_state.h), literals above
-// max_elements. O(reads of states).
+// Leaves alone: loops whose body and condition do not read the state element by
+// element, literals above max_elements. O(reads of states).
 class WhileLoopConstantSinking : public HloModulePass {
  public:
   WhileLoopConstantSinking() = default;

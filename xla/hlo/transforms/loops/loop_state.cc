@@ -29,20 +29,24 @@ void DropSharding(HloInstruction* inst) {
 // then an element can be added, replaced or blanked by changing the tuples and
 // the shapes of the states, and nothing else depends on the whole tuple.
 std::optional<LoopState> LoopState::Match(HloInstruction* loop) {
-  if (loop->opcode() != HloOpcode::kWhile || loop->HasControlDependencies() ||
-      loop->IsRoot()) {
+  std::optional<LoopState> state = MatchInside(loop);
+  if (!state.has_value() || loop->HasControlDependencies() || loop->IsRoot() ||
+      state->init()->HasControlDependencies() ||
+      state->body_root()->HasControlDependencies() ||
+      !state->body_root()->users().empty() || !OnlyElementsAreRead(loop)) {
     return std::nullopt;
   }
-  const HloInstruction* init = loop->operand(0);
+  return state;
+}
+
+std::optional<LoopState> LoopState::MatchInside(HloInstruction* loop) {
+  if (loop->opcode() != HloOpcode::kWhile) return std::nullopt;
   const HloComputation* body = loop->while_body();
   const HloComputation* condition = loop->while_condition();
-  const HloInstruction* root = body->root_instruction();
-  if (init->opcode() != HloOpcode::kTuple ||
-      root->opcode() != HloOpcode::kTuple || init->HasControlDependencies() ||
-      root->HasControlDependencies() || !root->users().empty() ||
+  if (loop->operand(0)->opcode() != HloOpcode::kTuple ||
+      body->root_instruction()->opcode() != HloOpcode::kTuple ||
       body->caller_instructions().size() != 1 ||
       condition->caller_instructions().size() != 1 ||
-      !OnlyElementsAreRead(loop) ||
       !OnlyElementsAreRead(body->parameter_instruction(0)) ||
       !OnlyElementsAreRead(condition->parameter_instruction(0))) {
     return std::nullopt;

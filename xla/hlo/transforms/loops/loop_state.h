@@ -24,6 +24,10 @@ class LoopState {
  public:
   // Nullopt if the while does not have this form.
   static std::optional<LoopState> Match(HloInstruction* loop);
+  // The same whatever reads the result and whatever the loop waits for, but
+  // only to change what the body and the condition compute: neither the state
+  // nor the tuples around it.
+  static std::optional<LoopState> MatchInside(HloInstruction* loop);
 
   HloInstruction* loop() const { return loop_; }
   HloComputation* body() const { return loop_->while_body(); }
