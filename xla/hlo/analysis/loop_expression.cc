@@ -238,6 +238,7 @@ std::optional<int64_t> LoopExpressions::Known(const Place& place) const {
   if (literal.is_elided() || !IsIntegerScalar(literal.shape())) {
     return std::nullopt;
   }
+  if (literal.shape().element_type() == PRED) return literal.IsAll(0) ? 0 : 1;
   return literal.GetFirstInteger();
 }
 
