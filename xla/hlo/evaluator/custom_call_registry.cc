@@ -14,15 +14,35 @@
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace evaluator {
 namespace {
 
+// Of the operand, or of the tuple that a call makes of one or several.
+Shape ShapeOfOperands(const HloCustomCallInstruction& call) {
+  if (call.operand_count() == 1 &&
+      (!call.shape().IsTuple() || call.operand(0)->shape().IsTuple())) {
+    return call.operand(0)->shape();
+  }
+  std::vector<Shape> shapes;
+  for (const HloInstruction* operand : call.operands()) {
+    shapes.push_back(operand->shape());
+  }
+  return ShapeUtil::MakeTupleShape(shapes);
+}
+
 // A call whose result is its operand, or of several operands their tuple.
 absl::StatusOr<Value> PassOn(const HloCustomCallInstruction& call,
                              absl::Span<const Value> operands) {
+  const Shape passed = ShapeOfOperands(call);
+  if (!ShapeUtil::Compatible(call.shape(), passed)) {
+    return InvalidArgument("%s makes %s of %s", call.custom_call_target(),
+                           ShapeUtil::HumanString(call.shape()),
+                           ShapeUtil::HumanString(passed));
+  }
   if (operands.size() == 1 && !call.shape().IsTuple()) return operands[0];
   if (operands.size() == 1 && operands[0].IsTuple()) return operands[0];
   return Value::Tuple(std::vector<Value>(operands.begin(), operands.end()));

@@ -50,15 +50,18 @@ std::optional<HloSharding> ManualLeaf(const HloInstruction& inst) {
 
 bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
   if (inst->has_sharding()) return false;
+  // An outfeed's sharding is that of what is fed.
+  const Shape& sharded = inst->opcode() == HloOpcode::kOutfeed
+                             ? inst->operand(0)->shape()
+                             : inst->shape();
   std::vector<HloSharding> leaves;
-  for (const Shape* shape : ShapeUtil::FlattenTupleShape(inst->shape())) {
+  for (const Shape* shape : ShapeUtil::FlattenTupleShape(sharded)) {
     leaves.push_back(OpenInManualRegion(
         leaf, shape->IsArray() ? shape->dimensions().size() : 0));
   }
   if (leaves.empty()) leaves.push_back(OpenInManualRegion(leaf, 0));
-  inst->set_sharding(inst->shape().IsTuple()
-                         ? HloSharding::Tuple(inst->shape(), leaves)
-                         : leaves[0]);
+  inst->set_sharding(sharded.IsTuple() ? HloSharding::Tuple(sharded, leaves)
+                                       : leaves[0]);
   return true;
 }
 
@@ -221,6 +224,10 @@ absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices) {
     }
   }
   if (!inst.IsCustomCall("Sharding")) return absl::OkStatus();
+  if (inst.operand_count() != 1 ||
+      !ShapeUtil::Compatible(inst.shape(), inst.operand(0)->shape())) {
+    return error("Sharding needs one operand of its own shape");
+  }
   const absl::string_view text =
       Cast<HloCustomCallInstruction>(&inst)->opaque();
   if (absl::StartsWith(text, "unspecified_dims")) {

@@ -145,6 +145,11 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
   }
   if (IsManualBorder(*hlo)) return HandleShardingCustomCall(hlo);
   if (target == "Sharding") {
+    if (hlo->operand_count() != 1 ||
+        !ShapeUtil::Compatible(hlo->shape(), hlo->operand(0)->shape())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Sharding needs one operand of its own shape: ", hlo->ToString()));
+    }
     PartitionedHlo moved =
         GetPartitionedHlo(hlo->operand(0)).Reshard(hlo->sharding());
     if (HasUnreduced(hlo->sharding()) ||

@@ -14,8 +14,10 @@
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/computation_layout.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -238,6 +240,38 @@ void ClearShardings(HloModule* module) {
   }
 }
 
+// All all-reduces of a module constrain layouts, or none does: those that the
+// partitioner added do as those that were there.
+absl::Status ConstrainLayoutsAlike(HloModule* module) {
+  bool constrains = false;
+  std::vector<HloAllReduceInstruction*> others;
+  for (HloComputation* computation : module->computations()) {
+    for (HloInstruction* hlo : computation->instructions()) {
+      if (HloPredicateIsNotOp<HloOpcode::kAllReduce,
+                              HloOpcode::kAllReduceStart>(hlo)) {
+        continue;
+      }
+      auto* reduce = Cast<HloAllReduceInstruction>(hlo);
+      if (reduce->constrain_layout()) {
+        constrains = true;
+      } else if (hlo->opcode() == HloOpcode::kAllReduce) {
+        others.push_back(reduce);
+      }
+    }
+  }
+  if (!constrains) return absl::OkStatus();
+  for (HloAllReduceInstruction* reduce : others) {
+    RETURN_IF_ERROR(reduce->parent()->ReplaceWithNewInstruction(
+        reduce,
+        HloInstruction::CreateAllReduce(
+            reduce->shape(), reduce->operands(), reduce->to_apply(),
+            reduce->device_list(), /*constrain_layout=*/true,
+            reduce->channel_id(), reduce->use_global_device_ids()),
+        /*preserve_sharding=*/false, /*relay_control_dependency=*/true));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CleanUp(HloModule* module) {
   HloDCE dce(/*remove_cross_partition_collective_ops=*/true);
   TupleSimplifier simplifier{TupleSimplifierOptions()};
@@ -367,6 +401,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   TF_ASSIGN_OR_RETURN(module->input_output_alias_config(),
                       ShardedAliases(*module));
   ClearShardings(module);
+  RETURN_IF_ERROR(ConstrainLayoutsAlike(module));
   module->mutable_config().set_num_partitions(num_partitions_);
   module->mutable_config().set_replica_count(num_replicas_);
   RETURN_IF_ERROR(CleanUp(module));

@@ -111,6 +111,9 @@ absl::StatusOr<bool> SpmdPrepare::RunImpl(
       changed |= apart;
     }
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

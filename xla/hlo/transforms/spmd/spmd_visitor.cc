@@ -383,6 +383,13 @@ HloInstruction* SpmdPartitioningVisitor::OnOneDevice(const HloInstruction* hlo,
 absl::Status SpmdPartitioningVisitor::HandleSingleDevice(
     const HloInstruction* hlo) {
   TF_RET_CHECK(hlo->sharding().UniqueDevice().has_value());
+  if (HloPredicateIsOp<HloOpcode::kSend, HloOpcode::kSendDone, HloOpcode::kRecv,
+                       HloOpcode::kRecvDone>(hlo)) {
+    return absl::UnimplementedError(absl::StrCat(
+        HloOpcodeString(hlo->opcode()), " on device ",
+        *hlo->sharding().UniqueDevice(),
+        " alone: its state cannot enter or leave a branch: ", hlo->ToString()));
+  }
   SetPartitionedHlo(hlo, OnOneDevice(hlo, *hlo->sharding().UniqueDevice()));
   return absl::OkStatus();
 }
