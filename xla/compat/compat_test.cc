@@ -9,6 +9,7 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tsl/lib/gtl/map_util.h"
 #include "tsl/platform/env.h"
 #include "tsl/platform/errors.h"
@@ -31,6 +32,10 @@
 #include "xla/hlo/ir/hlo_module_metadata.h"
 #include "xla/hlo/ir/hlo_original_value_util.h"
 #include "xla/hlo/ir/hlo_reachability.h"
+#include "xla/hlo/transforms/collectives/all_gather_combiner.h"
+#include "xla/hlo/transforms/collectives/all_reduce_combiner.h"
+#include "xla/hlo/transforms/collectives/reduce_scatter_combiner.h"
+#include "xla/hlo/transforms/expanders/stochastic_convert_decomposer.h"
 #include "xla/hlo/transforms/simplifiers/dot_merger.h"
 #include "xla/hlo/transforms/simplifiers/gather_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/hlo_element_type_converter.h"
@@ -40,6 +45,8 @@
 #include "xla/hlo/utils/hlo_live_range.h"
 #include "xla/hlo/utils/hlo_matchers.h"
 #include "xla/protobuf_util.h"
+#include "xla/service/all_gather_combiner.h"
+#include "xla/service/all_reduce_combiner.h"
 #include "xla/service/batchnorm_expander.h"
 #include "xla/service/buffer_value.h"
 #include "xla/service/call_graph.h"
@@ -79,6 +86,8 @@
 #include "xla/service/multi_output_fusion.h"
 #include "xla/service/name_uniquer.h"
 #include "xla/service/pattern_matcher.h"
+#include "xla/service/reduce_scatter_combiner.h"
+#include "xla/service/scatter_expander.h"
 #include "xla/service/scatter_simplifier.h"
 #include "xla/service/select_and_scatter_expander.h"
 #include "xla/service/shape_inference.h"
@@ -101,8 +110,10 @@
 #include "xla/service/spmd/whole_graph_manual_pass.h"
 #include "xla/service/tuple_points_to_analysis.h"
 #include "xla/service/value_range.h"
+#include "xla/service/while_loop_all_reduce_code_motion.h"
 #include "xla/service/while_loop_analysis.h"
 #include "xla/service/while_loop_constant_sinking.h"
+#include "xla/service/while_loop_invariant_code_motion.h"
 #include "xla/service/while_loop_simplifier.h"
 #include "xla/stream_executor/device_description.h"
 #include "xla/test.h"
@@ -154,6 +165,13 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_EQ(xla::WhileLoopSimplifier().name(), "simplify-while-loops");
   EXPECT_EQ(xla::WhileLoopConstantSinking(true, true).name(),
             "while-loop-constant-sinking");
+  EXPECT_EQ(xla::WhileLoopInvariantCodeMotion().name(),
+            "while-loop-invariant-code-motion");
+  EXPECT_EQ(xla::WhileLoopAllReduceCodeMotion().name(),
+            "while-loop-all-reduce-code-motion");
+  EXPECT_EQ(xla::ScatterExpander().name(), "scatter-expander");
+  EXPECT_EQ(xla::StochasticConvertDecomposer().name(),
+            "stochastic-convert-decomposer");
   TF_EXPECT_OK(absl::OkStatus());
 }
 
@@ -342,6 +360,34 @@ TEST_F(BaseTest, OptionsReachModules) {
   EXPECT_EQ(config.debug_options().xla_dump_to(), "OptionsReachModules");
   EXPECT_EQ(config.replica_count(), 2);
   EXPECT_EQ(config.num_partitions(), 3);
+}
+
+TEST_F(BaseTest, CombinersTakeLimitsAsInOpenXla) {
+  constexpr absl::string_view kText = R"(
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+
+ENTRY e {
+  a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  r = f32[8] all-reduce(a), replica_groups={}, to_apply=add
+  q = f32[8] all-reduce(b), replica_groups={}, to_apply=add
+  ROOT t = (f32[8], f32[8]) tuple(r, q)
+})";
+  const auto combines = [&](int64_t bytes, int64_t count) {
+    auto module = ParseAndReturnVerifiedModule(kText).value();
+    return RunHloPass(xla::AllReduceCombiner(bytes, count), module.get())
+        .value();
+  };
+  EXPECT_TRUE(combines(/*bytes=*/64, /*count=*/2));
+  EXPECT_FALSE(combines(/*bytes=*/63, /*count=*/2));
+  EXPECT_FALSE(combines(/*bytes=*/64, /*count=*/1));
+  EXPECT_EQ(xla::AllGatherCombiner(64, 2).name(), "all-gather-combiner");
+  EXPECT_EQ(xla::ReduceScatterCombiner(64, 2).name(),
+            "reduce-scatter-combiner");
 }
 
 TEST_F(BaseTest, RewritesAreChecked) {
