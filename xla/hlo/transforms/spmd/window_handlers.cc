@@ -44,26 +44,53 @@ std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
   return result;
 }
 
-// Where shards are padded so that fewest bytes move: under the sharding of the
-// operand, after which the padding moves, too, or under that of the result.
-// What neighbors exchange besides is not counted.
+// Where windows are computed so that fewest bytes move: under the sharding of
+// the (first) operand, after which results move, too, or under that of the
+// result. What neighbors exchange besides is not counted.
 //
 //   f32[16,1] {devices=[2,1]<=[2]}, padding 0_0x0_31 → {replicated}
 //       → gathered and then padded: 8 elements instead of 256
-HloSharding ShardingOfPad(const HloInstruction& pad, const HloSharding& operand,
-                          absl::Span<const WindowDim> windows) {
-  const Shape& whole = pad.operand(0)->shape();
+HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
+                                      absl::Span<const HloSharding> operands,
+                                      absl::Span<const WindowDim> windows) {
+  const bool tuple = hlo.shape().IsTuple();
+  const auto result = [&](int64_t i) -> const Shape& {
+    return tuple ? hlo.shape().tuple_shapes(i) : hlo.shape();
+  };
+  const auto wanted = [&](int64_t i) -> const HloSharding& {
+    return tuple && hlo.sharding().IsTuple()
+               ? hlo.sharding().tuple_elements()[i]
+               : hlo.sharding();
+  };
+  const Shape& whole = hlo.operand(0)->shape();
   const HloSharding first =
-      ShardingOfWindows(operand, whole, pad.shape(), windows);
-  const HloSharding& wanted = pad.sharding();
-  if (!IsPriced(operand) || !IsPriced(wanted)) return first;
+      ShardingOfWindows(operands[0], whole, result(0), windows);
+  for (int64_t i = 0; i < operands.size(); ++i) {
+    if (!IsPriced(operands[i]) || !IsPriced(wanted(i))) return first;
+  }
   const HloSharding last =
-      ShardingOfWindows(wanted, whole, pad.shape(), windows);
+      ShardingOfWindows(wanted(0), whole, result(0), windows);
   const auto bytes = [&](const HloSharding& sharding) {
-    return ReshardBytes(whole, operand, sharding) +
-           ReshardBytes(pad.shape(), sharding, wanted);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < operands.size(); ++i) {
+      sum += ReshardBytes(hlo.operand(i)->shape(), operands[i], sharding) +
+             ReshardBytes(result(i), sharding, wanted(i));
+    }
+    return sum;
   };
   return bytes(last) < bytes(first) ? last : first;
+}
+
+// The reversed dimensions along which shards are uneven.
+std::vector<int64_t> UnevenReversedDims(const HloInstruction& reverse,
+                                        const HloSharding& sharding) {
+  std::vector<int64_t> uneven;
+  for (int64_t d : reverse.dimensions()) {
+    if (reverse.shape().dimensions(d) % ShardCountAtDim(sharding, d) != 0) {
+      uneven.push_back(d);
+    }
+  }
+  return uneven;
 }
 
 }  // namespace
@@ -113,7 +140,8 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
                        padding.edge_padding_high() != 0 ||
                        padding.interior_padding() != 0;
   }
-  const HloSharding sharding = ShardingOfPad(*hlo, operand.sharding(), windows);
+  const HloSharding sharding =
+      CheapestShardingOfWindows(*hlo, {operand.sharding()}, windows);
   const PartitionedHlo moved = operand.Reshard(sharding);
   HloInstruction* pad_value = ReplicatedOperand(hlo, 1);
   HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, pad_value);
@@ -157,8 +185,15 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   for (const CumulativeWindow& cut : cumulative) {
     windows[cut.dim].moves = false;
   }
+  const int64_t inputs = hlo->operand_count() / 2;
+  std::vector<HloSharding> shardings;
+  for (int64_t i = 0; i < inputs; ++i) {
+    shardings.push_back(GetPartitionedHlo(hlo->operand(i)).sharding());
+  }
   HloSharding sharding =
-      ShardingOfWindows(operand.sharding(), whole, result, windows);
+      neutral.has_value() && cumulative.empty()
+          ? CheapestShardingOfWindows(*hlo, shardings, windows)
+          : ShardingOfWindows(operand.sharding(), whole, result, windows);
   if (!neutral.has_value()) {
     std::vector<int64_t> moved;
     for (int64_t d = 0; d < rank; ++d) {
@@ -179,7 +214,6 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
     window.mutable_dimensions(d)->set_padding_high(shard.padding_high);
     sizes[d] = shard.result_size;
   }
-  const int64_t inputs = hlo->operand_count() / 2;
   std::vector<int64_t> not_cumulative;
   for (int64_t d = 0; d < rank; ++d) {
     if (absl::c_none_of(cumulative, [d](const CumulativeWindow& cut) {
@@ -268,16 +302,22 @@ absl::Status SpmdPartitioningVisitor::HandleReverse(HloInstruction* hlo) {
   if (!cut.IsTiledLeaf()) return DefaultAction(hlo);
   const HloSharding reversed =
       hlo_sharding_util::ReverseSharding(cut, hlo->dimensions());
-  std::vector<int64_t> uneven;
-  for (int64_t d : hlo->dimensions()) {
-    if (hlo->shape().dimensions(d) % ShardCountAtDim(cut, d) != 0) {
-      uneven.push_back(d);
-    }
+  const std::vector<int64_t> uneven = UnevenReversedDims(*hlo, cut);
+  const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
+  const HloSharding& present = operand.sharding();
+  if (!uneven.empty() && IsPriced(present) &&
+      UnevenReversedDims(*hlo, present).empty()) {
+    // What the operand has needs no neighbors; the result moves.
+    Finish(hlo,
+           b_.AddInstruction(hlo->CloneWithNewOperands(operand.hlo()->shape(),
+                                                       {operand.hlo()})),
+           hlo_sharding_util::ReverseSharding(present, hlo->dimensions()));
+    return absl::OkStatus();
   }
   // Devices may exchange the very elements where they are.
-  const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
-  const bool in_place = !uneven.empty() && operand.sharding() != reversed &&
-                        uneven.size() == hlo->dimensions().size();
+  const bool in_place = uneven.size() == hlo->dimensions().size() &&
+                        present != reversed &&
+                        ReshardBytes(hlo->shape(), present, cut) == 0;
   const PartitionedHlo moved = operand.Reshard(in_place ? cut : reversed);
   HloInstruction* local = moved.hlo();
   for (int64_t d : uneven) {
