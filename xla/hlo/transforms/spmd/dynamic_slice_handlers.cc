@@ -178,8 +178,20 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
       start = AddBinary(HloOpcode::kSubtract, start, offsets[d], &b_);
       if (d == straddled) {
         // Zeros where the slice is not in the shard; it is never in padding.
-        local_input =
-            WindowAt(local_input, d, start, hlo->shape().dimensions(d), &b_);
+        const int64_t shard = local_input->shape().dimensions(d);
+        const int64_t length = hlo->shape().dimensions(d);
+        local_input = WindowAt(local_input, d, start, length, &b_);
+        if (IntegerOfBits(whole.element_type()) == PRIMITIVE_TYPE_INVALID) {
+          // Not added up as integers: -0 must meet -0 there.
+          HloInstruction* position =
+              AddBinary(HloOpcode::kAdd,
+                        b_.AddInstruction(HloInstruction::CreateIota(
+                            ShapeUtil::MakeShape(S32, {length}), 0)),
+                        CreateBroadcast(start, {length}, &b_), &b_);
+          local_input =
+              AddSelect(IsInRange(position, shard, &b_), {d}, local_input,
+                        NothingToAdd(local_input->shape(), &b_), &b_);
+        }
         starts.push_back(CreateR0(0, S32, &b_));
         continue;
       }
