@@ -96,11 +96,11 @@ ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
           "Strategy: plan, always-remat, peak-priority or baseline-2018.");
 ABSL_FLAG(
-    std::optional<xla::MemoryAccounting>, accounting, std::nullopt,
+    xla::MemoryAccounting, accounting, xla::MemoryAccounting::kAuto,
     "How bytes are counted for the limit: ours, upstream (OpenXLA's "
-    "rematerialization; --fit only) or allocated (as its GPU compiler "
-    "allocates them). Default: allocated for scheduled modules with fusions in "
-    "their entry, which backends take as they are; ours for others.");
+    "rematerialization; --fit only), allocated (as its GPU compiler allocates "
+    "them) or auto: allocated for modules with fusions of a compiler in their "
+    "entry, which backends take as they are; ours for others.");
 ABSL_FLAG(int64_t, fit_effort, 1, "Search effort of --strategy=plan.");
 ABSL_FLAG(bool, across_loops, true, "For plan: rewrite loops, too.");
 ABSL_FLAG(bool, reschedule, true, "For plan: allow another schedule.");

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -21,9 +20,7 @@
 #include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/packing_csv.h"
-#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/memory/limit/memory_accounting.h"
@@ -92,27 +89,19 @@ bool IsForCompiler(const HloExplainOptions &options,
   return (options.fit || options.budget_curve > 0) &&
          remat.reader == PlanReader::kXlaGpu &&
          remat.strategy == RematerializationAlgorithm::kPlan &&
-         !options.accounting.has_value() && options.prepare.as.empty() &&
-         !prepared.input.optimized();
+         options.accounting == MemoryAccounting::kAuto &&
+         options.prepare.as.empty() && !prepared.input.optimized();
 }
 
-// How bytes are counted unless the user says so: modules that keep order and
-// fusions get the memory that a compiler allocates for them as they stand.
-MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
-                                   const PreparedModule &prepared) {
-  const HloRematerializationOptions &remat = options.fit_options.remat;
-  const bool as_read = prepared.input.scheduled() &&
-                       !options.prepare.schedule && !options.prepare.passes &&
-                       options.prepare.as.empty();
-  const bool finished =
-      as_read && remat.reader == PlanReader::kBackend && !remat.host_offload &&
-      absl::c_any_of(prepared.module->entry_computation()->instructions(),
-                     [](const HloInstruction *inst) {
-                       return inst->opcode() == HloOpcode::kFusion;
-                     });
-  return finished || IsAsXla(options) || IsForCompiler(options, prepared)
-             ? MemoryAccounting::kAllocated
-             : MemoryAccounting::kOurs;
+// How bytes are counted. Where the question is what XLA allocates in the end,
+// that is what counts, even if it fuses nothing.
+MemoryAccounting Accounting(const HloExplainOptions &options,
+                            const PreparedModule &prepared) {
+  if (options.accounting == MemoryAccounting::kAuto &&
+      (IsAsXla(options) || IsForCompiler(options, prepared))) {
+    return MemoryAccounting::kAllocated;
+  }
+  return AccountingOf(options.accounting, *prepared.module);
 }
 
 // Makes the module fit, and reports what that takes.
@@ -487,8 +476,7 @@ absl::Status ExplainRead(const HloExplainOptions &given,
       PreparedModule prepared,
       PrepareModule(std::move(*module), options.prepare, registry));
   if (found) prepared.input.set_file(path);
-  options.fit_options.remat.accounting =
-      options.accounting.value_or(DefaultAccounting(options, prepared));
+  options.fit_options.remat.accounting = Accounting(options, prepared);
   if (IsForCompiler(options, prepared)) {
     options.fit_options.remat.compiled = MemoryAfterXlaGpu(registry);
   }

@@ -76,9 +76,9 @@ struct HloExplainOptions {
   bool fit = false;
   int budget_curve = 0;
   // How bytes are counted that limits are compared with, for reports but
-  // upstream's way; unset: as they are allocated where the module that was read
-  // is scheduled and its entry has fusions, ours elsewhere.
-  std::optional<MemoryAccounting> accounting;
+  // upstream's way. kAuto is about the prepared module, so that a plan, reports
+  // before and after it and the pass hlo-rematerialization count alike.
+  MemoryAccounting accounting = MemoryAccounting::kAuto;
   HloFitOptions fit_options;  // limit, json, … are taken from above
 };
 

@@ -216,20 +216,22 @@ class WayFinder {
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error) {
   for (const auto candidate :
-       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream,
-        MemoryAccounting::kAllocated}) {
+       {MemoryAccounting::kAuto, MemoryAccounting::kOurs,
+        MemoryAccounting::kUpstream, MemoryAccounting::kAllocated}) {
     if (text == AbslUnparseFlag(candidate)) {
       *accounting = candidate;
       return true;
     }
   }
-  *error =
-      absl::StrCat("'", text, "' is not one of ours, upstream and allocated");
+  *error = absl::StrCat("'", text,
+                        "' is not one of auto, ours, upstream and allocated");
   return false;
 }
 
 std::string AbslUnparseFlag(MemoryAccounting accounting) {
   switch (accounting) {
+    case MemoryAccounting::kAuto:
+      return "auto";
     case MemoryAccounting::kOurs:
       return "ours";
     case MemoryAccounting::kUpstream:
@@ -240,9 +242,26 @@ std::string AbslUnparseFlag(MemoryAccounting accounting) {
   return "";
 }
 
+bool IsFusedByCompiler(const HloModule& module) {
+  return absl::c_any_of(
+      module.entry_computation()->instructions(),
+      [](const HloInstruction* inst) {
+        return inst->opcode() == HloOpcode::kFusion &&
+               !inst->get_frontend_attribute(kFusedByPlanAttribute).has_value();
+      });
+}
+
+MemoryAccounting AccountingOf(MemoryAccounting accounting,
+                              const HloModule& module) {
+  if (accounting != MemoryAccounting::kAuto) return accounting;
+  return IsFusedByCompiler(module) ? MemoryAccounting::kAllocated
+                                   : MemoryAccounting::kOurs;
+}
+
 std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting,
                                          const HloModule& module) {
-  switch (accounting) {
+  switch (AccountingOf(accounting, module)) {
+    case MemoryAccounting::kAuto:
     case MemoryAccounting::kOurs:
       return std::make_unique<AliasInfo>();
     case MemoryAccounting::kUpstream:
@@ -258,6 +277,7 @@ absl::StatusOr<int64_t> ScheduledPeakBytes(
     const HloModule& module, MemoryAccounting accounting,
     const RematSizeOptions& sizes,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  accounting = AccountingOf(accounting, module);
   if (accounting == MemoryAccounting::kUpstream) {
     TF_ASSIGN_OR_RETURN(
         const RematPeak peak,

@@ -16,9 +16,11 @@
 
 namespace xla {
 
-// How the bytes compared with a limit are counted. `ours` is the default
+// How the bytes compared with a limit are counted. `auto` is the default
 // everywhere.
 enum class MemoryAccounting {
+  // What the module itself calls for: see AccountingOf().
+  kAuto,
   // As schedulers and the memory report do (schedule_memory.h): arguments live
   // until their last reader, results may reuse operands.
   kOurs,
@@ -34,10 +36,24 @@ enum class MemoryAccounting {
   kAllocated,
 };
 
-// ours, upstream, allocated.
+// auto, ours, upstream, allocated.
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error);
 std::string AbslUnparseFlag(MemoryAccounting accounting);
+
+// Marks fusions that a memory plan has put into a module without others.
+inline constexpr char kFusedByPlanAttribute[] = "fused_by_plan";
+
+// Whether a compiler has fused the module: its entry has a fusion without that
+// mark.
+bool IsFusedByCompiler(const HloModule& module);
+
+// The accounting that `auto` stands for: kAllocated for modules that a compiler
+// has fused, which backends take as they are, else kOurs. A plan for a module
+// does not change it, so that all who count agree before and after. Others
+// stand for themselves.
+MemoryAccounting AccountingOf(MemoryAccounting accounting,
+                              const HloModule& module);
 
 // Which results take the memory of operands without later readers, as
 // ScheduledPeakBytes counts; null for upstream's, which knows of none.

@@ -345,8 +345,8 @@ ENTRY main {
 
 TEST(MemoryAccountingTest, NamesAreReadAgain) {
   for (const auto accounting :
-       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream,
-        MemoryAccounting::kAllocated}) {
+       {MemoryAccounting::kAuto, MemoryAccounting::kOurs,
+        MemoryAccounting::kUpstream, MemoryAccounting::kAllocated}) {
     MemoryAccounting read = MemoryAccounting::kOurs;
     std::string error;
     EXPECT_TRUE(AbslParseFlag(AbslUnparseFlag(accounting), &read, &error));
@@ -355,7 +355,7 @@ TEST(MemoryAccountingTest, NamesAreReadAgain) {
   MemoryAccounting read;
   std::string error;
   EXPECT_FALSE(AbslParseFlag("both", &read, &error));
-  EXPECT_EQ(error, "'both' is not one of ours, upstream and allocated");
+  EXPECT_EQ(error, "'both' is not one of auto, ours, upstream and allocated");
 }
 
 }  // namespace

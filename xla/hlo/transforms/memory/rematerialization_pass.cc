@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/transforms/memory/remat_choices.h"
@@ -59,6 +60,8 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
       RematerializationLimit(options_, *module, execution_threads));
   TF_ASSIGN_OR_RETURN(const MemoryLimit limit,
                       MemoryLimit::Parse(options_.memory_limit));
+  const MemoryAccounting accounting =
+      AccountingOf(options_.accounting, *module);
   // Of what is live now: 100 % and more hold without a plan, also where buffers
   // do not find places without gaps.
   if (options_.strategy == RematerializationAlgorithm::kPlan &&
@@ -80,7 +83,7 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
   }
   if (peak_bytes > limit_bytes) {
     unmet_limit_ = UnmetLimitError(module->name(), limit_bytes, peak_bytes,
-                                   options_.accounting, options_.memory_limit);
+                                   accounting, options_.memory_limit);
   }
   return result.changed;
 }

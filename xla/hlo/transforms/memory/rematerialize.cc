@@ -16,6 +16,9 @@
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/offset_planner.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/timeline/memory_timeline.h"
@@ -206,6 +209,15 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
   return plan.solution.height;
 }
 
+// Makes the fusions of a plan known as such.
+void MarkFusions(HloModule* module) {
+  for (HloInstruction* inst : module->entry_computation()->instructions()) {
+    if (inst->opcode() == HloOpcode::kFusion) {
+      inst->set_frontend_attribute(kFusedByPlanAttribute, "true");
+    }
+  }
+}
+
 // Plans that a compiler is asked about: more of small modules.
 constexpr int64_t kMaxCompiled = 24;
 constexpr int64_t kMaxCompiledOfSmall = 48;
@@ -347,6 +359,7 @@ absl::StatusOr<int64_t> RematerializationLimit(
 RematPlanOptions MakeRematPlanOptions(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     const HloModule& module) {
+  const MemoryAccounting accounting = AccountingOf(options.accounting, module);
   RematPlanOptions plan;
   plan.limit_bytes = limit_bytes;
   plan.sizes = SizeOptions(options);
@@ -362,16 +375,15 @@ RematPlanOptions MakeRematPlanOptions(
     // The order is the compiler's own.
     plan.reschedule = false;
     plan.peak = options.compiled->bytes;
-  } else if (options.accounting != MemoryAccounting::kUpstream) {
-    plan.peak = [sizes = plan.sizes,
-                 accounting = options.accounting](const HloModule& planned) {
+  } else if (accounting != MemoryAccounting::kUpstream) {
+    plan.peak = [sizes = plan.sizes, accounting](const HloModule& planned) {
       return ScheduledPeakBytes(planned, accounting, sizes);
     };
   }
-  if (options.accounting != MemoryAccounting::kUpstream) {
-    plan.in_place = MakeAliasInfo(options.accounting, module);
-    plan.always_there = [sizes = plan.sizes, accounting = options.accounting](
-                            const HloModule& planned) {
+  if (accounting != MemoryAccounting::kUpstream) {
+    plan.in_place = MakeAliasInfo(accounting, module);
+    plan.always_there = [sizes = plan.sizes,
+                         accounting](const HloModule& planned) {
       return BytesAlwaysThere(planned, accounting, sizes);
     };
   }
@@ -379,11 +391,18 @@ RematPlanOptions MakeRematPlanOptions(
 }
 
 absl::StatusOr<RematPlanResult> Rematerialize(
-    const HloRematerializationOptions& options, int64_t limit_bytes,
+    const HloRematerializationOptions& given, int64_t limit_bytes,
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  HloRematerializationOptions options = given;
+  options.accounting = AccountingOf(given.accounting, *module);
   if (options.strategy == RematerializationAlgorithm::kPlan) {
-    return RunPlan(options, limit_bytes, module, execution_threads);
+    const bool compiled = IsFusedByCompiler(*module);
+    TF_ASSIGN_OR_RETURN(
+        RematPlanResult planned,
+        RunPlan(options, limit_bytes, module, execution_threads));
+    if (planned.changed && !compiled) MarkFusions(module);
+    return planned;
   }
   RematPlanResult result;
   TF_ASSIGN_OR_RETURN(

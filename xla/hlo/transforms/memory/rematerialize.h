@@ -55,7 +55,7 @@ struct CompiledMemory {
 
 struct HloRematerializationOptions {
   std::string memory_limit;
-  MemoryAccounting accounting = MemoryAccounting::kOurs;
+  MemoryAccounting accounting = MemoryAccounting::kAuto;
   RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
   // For strategy plan.
   int64_t effort = 1;
@@ -89,8 +89,9 @@ struct HloRematerializationOptions {
         "memory-limit", memory_limit,
         "bytes (16GiB), a share of the current peak (80%) or a device (h100)");
     visit("accounting", accounting,
-          "how bytes are counted: ours, allocated, or upstream (OpenXLA's "
-          "rematerialization)");
+          "how bytes are counted: ours, allocated, upstream (OpenXLA's "
+          "rematerialization), or auto: allocated for modules that a compiler "
+          "has fused, else ours");
     visit("strategy", strategy,
           "plan, always-remat, peak-priority or baseline-2018");
     visit("effort", effort, "strategy=plan: search effort");
@@ -154,7 +155,8 @@ RematPlanOptions MakeRematPlanOptions(
 // the two peaks. Their result has `changed`, `met`, the peaks and `method`
 // only. With accounting `ours` a plan meets the limit if its buffers can be
 // placed in a heap of that size, as the memory report and assign-offsets place
-// them.
+// them. Accounting `auto` counts the result as it counted the module: the
+// fusions of a plan are marked where there were none (kFusedByPlanAttribute).
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "xla/hlo/ir/instruction_source.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
@@ -20,6 +21,12 @@
 
 namespace xla {
 namespace {
+
+// With what accounting `auto` means for the module.
+HloFitOptions WithAccounting(HloFitOptions options, const HloModule& module) {
+  options.remat.accounting = AccountingOf(options.remat.accounting, module);
+  return options;
+}
 
 // Reports on the module as it is: a plan without a limit changes nothing.
 absl::StatusOr<RematPlanResult> Describe(const HloFitOptions& options,
@@ -194,8 +201,9 @@ absl::Status VerifyRewritten(HloModule* module) {
 
 }  // namespace
 
-absl::Status FitModule(const HloFitOptions& options, HloModule* module,
+absl::Status FitModule(const HloFitOptions& given, HloModule* module,
                        std::ostream& out) {
+  const HloFitOptions options = WithAccounting(given, *module);
   if (options.remat.memory_limit.empty()) {
     return absl::InvalidArgumentError(
         "--fit needs a --limit, such as --limit=80% or --limit=h100");
@@ -231,9 +239,10 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                          options.remat.accounting, options.remat.memory_limit);
 }
 
-absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
+absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& given,
                                             int points,
                                             const HloModule& module) {
+  const HloFitOptions options = WithAccounting(given, module);
   HloFitOptions planned = options;
   planned.remat.strategy = RematerializationAlgorithm::kPlan;
   std::unique_ptr<HloModule> copy = module.Clone("");
