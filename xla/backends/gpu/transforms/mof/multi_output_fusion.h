@@ -58,9 +58,10 @@ struct MultiOutputFusionOptions {
     visit("narrow-outputs", narrow_outputs,
           "let a kernel also write what later kernels derive from its values, "
           "where that result is smaller");
-    visit("rows-join-tiles", rows_join_tiles,
-          "let a transpose that moves whole rows share the kernel of a tiled "
-          "transpose of the same values");
+    visit(
+        "rows-join-tiles", rows_join_tiles,
+        "let what moves whole rows share the kernel of a tiled transpose, and "
+        "let such transposes join the kernel that makes their operand");
     visit("schedule", schedule, "schedule whose peak memory-limit bounds");
     visit("schedule-effort", schedule_effort, "search effort of schedule=best");
   }
@@ -85,6 +86,17 @@ struct MultiOutputFusionOptions {
 // Then, with narrow-outputs, it revises what kernels write: a mask or a
 // narrower value that a later kernel derives from large ones may be written by
 // an earlier kernel that already has them (mof_narrow_outputs.h).
+//
+// With rows-join-tiles, what moves rows as they are, no shorter than a memory
+// transaction, may share a kernel with a tiled transpose, and a transpose of
+// either kind may join the kernel that makes its operand:
+//
+//   before: a = fusion(p, q), calls=       after: k = (s, t) fusion(p, q), root
+//             multiply(transpose(p), q)             tuple(a, transpose(a))
+//           b = transpose(a)
+//
+// Such a kernel counts as reading p once. Our lowering computes outputs that
+// lie in different orders in loops of their own, which read p again.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // limit or the unfused peak, whichever is greater; fusions that hold too much
