@@ -60,9 +60,11 @@ absl::StatusOr<std::pair<std::unique_ptr<HloInstruction>, HloOpcode>> MakeStart(
       for (const HloInstruction* operand : inst.operands()) {
         shapes.push_back(&operand->shape());
       }
-      TF_ASSIGN_OR_RETURN(const Shape state,
+      TF_ASSIGN_OR_RETURN(Shape state,
                           ShapeInference::InferCollectivePermuteStartShape(
                               shapes, context_shapes, permute.inplace()));
+      // The result may have a layout and a memory of its own.
+      *state.mutable_tuple_shapes(1) = inst.shape();
       const absl::Span<HloInstruction* const> operands = inst.operands();
       return std::make_pair(
           permute.inplace()

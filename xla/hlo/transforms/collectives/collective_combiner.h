@@ -30,7 +30,7 @@ struct CollectiveCombinerOptions {
     visit("count", combine_threshold_count,
           "maximum operands of a combined collective");
     visit("different-types", combine_different_dtypes,
-          "combine all-gathers of different element types, too");
+          "all-gathers only: combine those of different element types, too");
     visit("in-loops", combine_while_loops,
           "combine collectives in the bodies of loops, too");
   }
@@ -45,12 +45,13 @@ struct CollectiveCombinerOptions {
 //           y = get-tuple-element(t), index=1
 //
 // Devices synchronize once instead of twice. Combined are collectives of one
-// opcode, element type, set of groups, reduction, dimension and sharding, none
-// of which depends on another; those that are close to each other in a post
-// order first, and not beyond a limit. Legal because a collective with several
-// operands does to each what it would do alone, and all devices run the same
-// program. Leaves alone: asynchronous pairs, control dependencies, constrained
-// layouts. O(collectives × instructions between them).
+// opcode, element type (but see combine_different_dtypes), set of groups,
+// reduction, dimension and sharding, none of which depends on another; those
+// that are close to each other in a post order first, and not beyond a limit.
+// Legal because a collective with several operands does to each what it would
+// do alone, and all devices run the same program. Leaves alone: asynchronous
+// pairs, control dependencies, constrained layouts. O(collectives ×
+// instructions between them).
 class CollectiveCombiner : public HloModulePass {
  protected:
   CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options)

@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/stack_frames.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
@@ -193,7 +194,7 @@ HloInstruction* ShardedAsCall(const HloInstruction& call,
 HloInstruction* ShardedForRegion(const HloInstruction& region,
                                  const HloInstruction& from,
                                  HloInstruction* value) {
-  if (!region.IsCustomCall("SPMDFullToShardShape") || !from.has_sharding() ||
+  if (!EntersManualRegion(region) || !from.has_sharding() ||
       (value->has_sharding() && value->sharding() == from.sharding())) {
     return value;
   }

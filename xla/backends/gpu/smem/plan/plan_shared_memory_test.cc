@@ -352,5 +352,28 @@ TEST(SmemPlanCheckerTest, FollowsLoops) {
                                 "of a later iteration of %i"));
 }
 
+// A is written again on the way from the first B to a read, not on that from
+// the second.
+TEST(SmemPlanCheckerTest, AsksForEachWay) {
+  auto kernel = [](absl::string_view again) {
+    return Planned(
+        absl::StrCat("alloc %A : shared f32[64] addr(0)\n"
+                     "alloc %B : shared f32[64] addr(0)\n"
+                     "%B[tid.x] = copy(%in[tid.x])\n"
+                     "sync block\n"
+                     "%A[tid.x] = copy(%in[tid.x])\n"
+                     "sync block\n"
+                     "%out[tid.x] = copy(%A[63-tid.x])\n"
+                     "sync block\n"
+                     "%B[tid.x] = copy(%in[tid.x])\n"
+                     "sync block\n",
+                     again, "%out[tid.x] = copy(%A[63-tid.x])\n"));
+  };
+  EXPECT_TRUE(absl::StrContains(CheckSmemPlan(kernel("")).message(), "P3"));
+  EXPECT_EQ(CheckSmemPlan(kernel("%A[tid.x] = copy(%in[tid.x])\n"
+                                 "sync block\n")),
+            absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace xla::gpu

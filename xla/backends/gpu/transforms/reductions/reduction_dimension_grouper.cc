@@ -14,7 +14,8 @@ absl::StatusOr<bool> ReductionDimensionGrouper::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   return RewriteReductions(
-      module, execution_threads, [&](const HloInstruction& reduce) {
+      module, execution_threads,
+      [&](const HloInstruction& reduce) {
         const std::vector<int64_t> order = PhysicalOrder(reduce);
         DimensionGroups groups;
         if (!absl::c_is_sorted(order)) return groups;
@@ -28,7 +29,8 @@ absl::StatusOr<bool> ReductionDimensionGrouper::RunImpl(
         }
         if (groups.size() == order.size()) groups.clear();
         return groups;
-      });
+      },
+      /*any_layout=*/!options_.kept);
 }
 
 }  // namespace xla::gpu

@@ -96,7 +96,8 @@ HloInstruction* OldResult(HloInstruction* reduce, const Shape& shape,
 // one dimension for each group, the reduction of that, and a bitcast back.
 // Operands of other layouts are copied first; if the kept dimensions lie in
 // another order in memory than the result has them, the result is copied.
-absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
+absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups,
+                     bool any_layout) {
   HloComputation* computation = reduce->parent();
   const int64_t count = reduce->operand_count() / 2;
   const std::vector<int64_t> physical = PhysicalOrder(*reduce);
@@ -125,8 +126,10 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
     // What is reduced may be of a narrower type than the result.
     const Shape& old =
         count == 1 ? reduce->shape() : reduce->shape().tuple_shapes(i);
-    all_kept &= old.dimensions() == absl::MakeConstSpan(sizes);
     results.push_back(RowMajorLike(old, sizes));
+    all_kept &=
+        old.dimensions() == absl::MakeConstSpan(sizes) &&
+        (any_layout || LayoutUtil::LayoutsInShapesEqual(old, results.back()));
   }
   // Each kept dimension is in a group of its own, in its place: the results are
   // what they were.
@@ -190,7 +193,8 @@ bool IsReduced(const HloInstruction& reduce, int64_t dim) {
 absl::StatusOr<bool> RewriteReductions(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
-    absl::FunctionRef<DimensionGroups(const HloInstruction&)> groups) {
+    absl::FunctionRef<DimensionGroups(const HloInstruction&)> groups,
+    bool any_layout) {
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
@@ -200,7 +204,7 @@ absl::StatusOr<bool> RewriteReductions(
       if (inst->opcode() != HloOpcode::kReduce || !CanRewrite(*inst)) continue;
       const DimensionGroups wanted = groups(*inst);
       if (wanted.empty()) continue;
-      RETURN_IF_ERROR(Rewrite(inst, wanted));
+      RETURN_IF_ERROR(Rewrite(inst, wanted, any_layout));
       changed = true;
     }
   }

@@ -20,11 +20,14 @@ namespace xla::gpu {
 using DimensionGroups = std::vector<std::vector<int64_t>>;
 
 // Rewrites reductions outside of fusions into the form that `groups` gives
-// (empty: leave it), with bitcasts before and after. Returns whether any was.
+// (empty: leave it), with bitcasts before and after. Results are made
+// row-major, as the passes after these want them, unless `any_layout` and their
+// dimensions stay. Returns whether any reduction was rewritten.
 absl::StatusOr<bool> RewriteReductions(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
-    absl::FunctionRef<DimensionGroups(const HloInstruction& reduce)> groups);
+    absl::FunctionRef<DimensionGroups(const HloInstruction& reduce)> groups,
+    bool any_layout = false);
 
 // The dimensions of the first operand from major to minor, as they lie in
 // memory.
