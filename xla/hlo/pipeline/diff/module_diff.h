@@ -43,7 +43,8 @@ std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows);
 absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff);
 
 // The page of `after` (memory_page.h) with what `before` was over it, and with
-// `diff` but for what is behind the first 2,000 rows of a list.
+// `diff` but for what is behind the first 2,000 rows of a list, and for all but
+// the first difference of a long line of the header.
 MemoryPage ModuleDiffPage(const ModuleDiff& diff, const DiffSide& before,
                           const DiffSide& after);
 

@@ -258,6 +258,9 @@ MemoryPage ModuleDiffPage(const ModuleDiff& diff, const DiffSide& before,
   MemoryPage page = after.page;
   *page.mutable_before() = DescribeBefore(before.memory);
   *page.mutable_diff() = diff;
+  for (std::string& line : *page.mutable_diff()->mutable_header()) {
+    line = HeaderLine(line);
+  }
   const auto cut = [](auto* rows) {
     if (rows->size() > kMaxRows) {
       rows->DeleteSubrange(kMaxRows, rows->size() - kMaxRows);

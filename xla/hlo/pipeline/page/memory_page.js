@@ -441,7 +441,7 @@ function table(container, columns, rows, options = {}) {
     fill();
   }}, column.title)));
   const cells = (row, text) => columns.map((column, c) => element(
-      'td', {class: [column.numeric ? 'num' : '', column.mono ? 'mono' : '', column.tight ? 'tight' : ''].join(' ').trim() || null}, text(column, row, c)));
+      'td', {class: [column.numeric ? 'num' : '', column.mono ? 'mono' : '', column.tight ? 'tight' : '', column.title === 'Layer' ? 'layer' : ''].join(' ').trim() || null}, text(column, row, c)));
   const sorted = () => {
     if (!sort) return rows;
     const {value} = columns[sort.column];

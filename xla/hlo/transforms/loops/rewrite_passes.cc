@@ -66,9 +66,9 @@ absl::StatusOr<bool> RewritePass::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   if (!module->has_schedule()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name(), " needs a schedule, which module ", module->name(),
-                     " does not have"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        name(), " needs a schedule, which module ", module->name(),
+        " does not have; hlo-memory-scheduler before it makes one"));
   }
   if (!execution_threads.empty() &&
       !execution_threads.contains(

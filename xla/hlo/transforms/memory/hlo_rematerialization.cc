@@ -82,9 +82,9 @@ int64_t HloRematerialization::ComputationPeakMemory(
 
 absl::Status HloRematerialization::CheckOptions(const HloModule& module) const {
   if (!module.has_schedule()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rematerialization needs a schedule, which module ",
-                     module.name(), " does not have"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rematerialization needs a schedule, which module ", module.name(),
+        " does not have; hlo-memory-scheduler before it makes one"));
   }
   if (options_.memory_limit_bytes < 0) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -46,9 +46,9 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   unmet_limit_ = absl::OkStatus();
   if (!module->has_schedule()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rematerialization needs a schedule, which module ",
-                     module->name(), " does not have"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rematerialization needs a schedule, which module ", module->name(),
+        " does not have; hlo-memory-scheduler before it makes one"));
   }
   if (!execution_threads.empty() &&
       !execution_threads.contains(
