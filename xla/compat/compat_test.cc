@@ -385,8 +385,9 @@ ENTRY e {
   EXPECT_TRUE(combines(/*bytes=*/64, /*count=*/2));
   EXPECT_FALSE(combines(/*bytes=*/63, /*count=*/2));
   EXPECT_FALSE(combines(/*bytes=*/64, /*count=*/1));
-  EXPECT_EQ(xla::AllGatherCombiner(64, 2).name(), "all-gather-combiner");
-  EXPECT_EQ(xla::ReduceScatterCombiner(64, 2).name(),
+  EXPECT_EQ(xla::AllGatherCombiner(64, 2, /*combine_by_dim=*/true).name(),
+            "all-gather-combiner");
+  EXPECT_EQ(xla::ReduceScatterCombiner(64, 2, /*combine_by_dim=*/true).name(),
             "reduce-scatter-combiner");
 }
 
