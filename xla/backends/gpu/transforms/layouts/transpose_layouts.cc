@@ -21,11 +21,11 @@ int64_t Bytes(const HloInstruction& transpose) {
 // Whether the operand's memory can be the result's, in some order of
 // dimensions. A bitcast has no place in the order that control dependencies
 // give, and sizes of dynamic dimensions would be lost.
-bool MayBecomeBitcast(const HloInstruction& transpose) {
-  const Shape& from = transpose.operand(0)->shape();
-  const Shape& to = transpose.shape();
+bool MayBecomeBitcast(const HloInstruction& instruction) {
+  const Shape& from = instruction.operand(0)->shape();
+  const Shape& to = instruction.shape();
   return from.has_layout() && to.has_layout() && from.is_static() &&
-         to.is_static() && !transpose.HasControlDependencies() &&
+         to.is_static() && !instruction.HasControlDependencies() &&
          from.layout().tiles().empty() && to.layout().tiles().empty() &&
          from.layout().memory_space() == to.layout().memory_space() &&
          from.layout().element_size_in_bits() ==
@@ -51,6 +51,31 @@ int64_t BytesSaved(const LayoutSpread& spread) {
       saved += after ? Bytes(*transpose) : -Bytes(*transpose);
   }
   return saved;
+}
+
+// A copy that does nothing but to put a transpose's result in another order.
+bool ReordersTranspose(const HloInstruction& copy) {
+  return copy.opcode() == HloOpcode::kCopy && !copy.has_sharding() &&
+         copy.operand(0)->opcode() == HloOpcode::kTranspose &&
+         MayBecomeBitcast(copy) && MayBecomeBitcast(*copy.operand(0)) &&
+         OrderOf(copy.shape()) != OrderOf(copy.operand(0)->shape());
+}
+
+// Lets transposes write the order that copies bring their results in: one
+// instruction then moves what two did, and the order that is needed is known
+// where layouts spread from.
+absl::StatusOr<bool> MergeCopies(HloComputation* computation) {
+  bool changed = false;
+  for (HloInstruction* copy : computation->MakeInstructionPostOrder()) {
+    if (!ReordersTranspose(*copy)) continue;
+    HloInstruction* transpose = copy->mutable_operand(0);
+    RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
+        copy, HloInstruction::CreateTranspose(copy->shape(),
+                                              transpose->mutable_operand(0),
+                                              transpose->dimensions())));
+    changed = true;
+  }
+  return changed;
 }
 
 // Makes the transpose's result lie as its operand does, or the other way round.
@@ -84,9 +109,12 @@ bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
 absl::StatusOr<bool> TransposeLayouts::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
   std::vector<HloInstruction*> transposes;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    ASSIGN_OR_RETURN(const bool merged, MergeCopies(computation));
+    changed |= merged;
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() == HloOpcode::kTranspose &&
@@ -100,7 +128,6 @@ absl::StatusOr<bool> TransposeLayouts::RunImpl(
                      return Bytes(*a) > Bytes(*b);
                    });
   const LayoutSpread::Loops loops = LayoutSpread::FindLoops(*module);
-  bool changed = false;
   for (HloInstruction* transpose : transposes) {
     if (!MovesNothing(*transpose)) changed |= Carry(transpose, loops);
   }

@@ -30,6 +30,15 @@ namespace xla::gpu {
 // first; a change is made if the bytes that no longer move are more than those
 // that have to move now.
 //
+// Before that, a copy that only puts a transpose's result in another order
+// becomes a transpose into that order, from which layouts can then spread:
+//
+//   before: t = f32[8,16]{0,1} transpose(x), dimensions={1,0}
+//           c = f32[8,16]{1,0} copy(t)
+//   after:  c = f32[8,16]{1,0} transpose(x), dimensions={1,0}
+//
+// Copies with a sharding or control dependencies stay.
+//
 // Expects a flat call graph and dense layouts. O(transposes * values reached).
 class TransposeLayouts : public HloModulePass {
  public:
