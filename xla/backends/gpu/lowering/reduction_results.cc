@@ -47,6 +47,14 @@ int64_t StepOperand(const HloInstruction& hlo, const ReductionLevels& levels) {
   return best;
 }
 
+// Whether elements keep their row-major number from the operand to the result.
+bool KeepsNumber(const HloInstruction& hlo, int64_t operand) {
+  if (hlo.opcode() == HloOpcode::kTranspose) return false;
+  if (hlo.opcode() != HloOpcode::kBitcast) return true;
+  return absl::c_is_sorted(LongDimensions(hlo.operand(operand)->shape())) &&
+         absl::c_is_sorted(LongDimensions(hlo.shape()));
+}
+
 bool SameReduction(const HloInstruction& a, const HloInstruction& b) {
   return a.operand(0)->shape().dimensions() ==
              b.operand(0)->shape().dimensions() &&
@@ -83,7 +91,8 @@ std::set<const HloInstruction*> Cone(
 // Walks from the result towards the reduction through instructions that only
 // rearrange elements, until the shape is that of the rows or of the full input.
 // If the walk gets stuck, elements are identified by their row-major number
-// instead, which every array of as many elements has.
+// instead, which every array of as many elements has: the number that they have
+// there, before steps that give them others.
 std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
                                  const std::vector<int64_t>& full,
                                  const std::vector<int64_t>& kept,
@@ -98,7 +107,10 @@ std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
   while (!absl::c_equal(shape->dimensions(), way.extents)) {
     const int64_t operand = StepOperand(*hlo, levels);
     if (operand < 0) {
-      way.steps.clear();
+      while (!way.steps.empty() &&
+             KeepsNumber(*way.steps.back().first, way.steps.back().second)) {
+        way.steps.pop_back();
+      }
       way.by_number = true;
       return way;
     }
@@ -142,7 +154,12 @@ Indices ResultWay::Follow(Indices places, const Shape& result,
     for (size_t d = 0; d < extents.size(); ++d) {
       number = number * AffineExpr(extents[d]) + places[d];
     }
-    return Delinearize(number.SimplifyIn(ranges), result.dimensions(), ranges);
+    const Shape& numbered =
+        steps.empty()
+            ? result
+            : steps.back().first->operand(steps.back().second)->shape();
+    places =
+        Delinearize(number.SimplifyIn(ranges), numbered.dimensions(), ranges);
   }
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     places = ResultIndices(*step->first, step->second, places, ranges);

@@ -38,9 +38,10 @@ struct ResultWay {
   bool full = false;
   // Instructions that only move elements, with the operand that each of them
   // moves; the last one first. The operand of the last has the shape of the
-  // element's place.
+  // element's place, or, by number, as many elements.
   std::vector<std::pair<const HloInstruction*, int64_t>> steps;
-  // Instead of steps: elements correspond by their linear position.
+  // Elements of the place and of what the steps lead to (without steps, of the
+  // result) correspond by their row-major number.
   bool by_number = false;
   std::vector<int64_t> extents;  // of the place
 
