@@ -77,7 +77,9 @@ struct HloExplainOptions {
   int budget_curve = 0;
   // How bytes are counted that limits are compared with, for reports but
   // upstream's way. kAuto is about the prepared module, so that a plan, reports
-  // before and after it and the pass hlo-rematerialization count alike.
+  // before and after it and the pass hlo-rematerialization count alike; but
+  // --as=xla-gpu, and plans with --for=xla-gpu of modules that XLA has yet to
+  // optimize, count what XLA allocates in the end, whatever the fusions.
   MemoryAccounting accounting = MemoryAccounting::kAuto;
   HloFitOptions fit_options;  // limit, json, … are taken from above
 };

@@ -261,12 +261,14 @@ absl::Status ConstrainLayoutsAlike(HloModule* module) {
   }
   if (!constrains) return absl::OkStatus();
   for (HloAllReduceInstruction* reduce : others) {
-    RETURN_IF_ERROR(reduce->parent()->ReplaceWithNewInstruction(
-        reduce,
+    std::unique_ptr<HloInstruction> constrained =
         HloInstruction::CreateAllReduce(
             reduce->shape(), reduce->operands(), reduce->to_apply(),
             reduce->device_list(), /*constrain_layout=*/true,
-            reduce->channel_id(), reduce->use_global_device_ids()),
+            reduce->channel_id(), reduce->use_global_device_ids());
+    constrained->CopyBackendConfigFrom(reduce);
+    RETURN_IF_ERROR(reduce->parent()->ReplaceWithNewInstruction(
+        reduce, std::move(constrained),
         /*preserve_sharding=*/false, /*relay_control_dependency=*/true));
   }
   return absl::OkStatus();
