@@ -3,10 +3,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/transforms/horizontal_input_fusion.h"
 #include "xla/backends/gpu/transforms/horizontal_loop_fusion.h"
@@ -20,6 +24,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/testlib/hlo_hardware_independent_test_base.h"
 #include "xla/hlo/transforms/collectives/all_gather_combiner.h"
 #include "xla/hlo/transforms/collectives/all_reduce_combiner.h"
@@ -44,22 +49,38 @@ namespace {
 
 namespace m = ::xla::match;
 
-using PassesTest = HloHardwareIndependentTestBase;
-
-int64_t Count(const HloModule& module, HloOpcode opcode) {
-  int64_t count = 0;
-  for (const HloInstruction* inst :
-       module.entry_computation()->instructions()) {
-    count += inst->opcode() == opcode;
+class PassesTest : public HloHardwareIndependentTestBase {
+ protected:
+  // Whether the pass changes the module of `text`: module_, which is verified
+  // before and after.
+  bool Changes(HloPassInterface&& pass, absl::string_view text,
+               int64_t replicas = 1) {
+    module_ = ParseAndReturnVerifiedModule(text, replicas).value();
+    return RunHloPass(&pass, module_.get()).value();
   }
-  return count;
-}
+  HloInstruction* root() const {
+    return module_->entry_computation()->root_instruction();
+  }
+  int64_t Count(HloOpcode opcode) const {
+    return absl::c_count_if(
+        module_->entry_computation()->instructions(),
+        [&](const HloInstruction* inst) { return inst->opcode() == opcode; });
+  }
+
+  std::unique_ptr<HloModule> module_;
+};
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
+constexpr absl::string_view kAdd = R"(
+add {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+})";
+
 TEST_F(PassesTest, AllGathersOfDifferentTypesAreOne) {
   constexpr absl::string_view kText = R"(
-HloModule m, replica_count=4
 ENTRY e {
   a = f32[8] parameter(0)
   b = bf16[4] parameter(1)
@@ -67,62 +88,44 @@ ENTRY e {
   y = bf16[16] all-gather(b), replica_groups={}, dimensions={0}
   ROOT t = (f32[32], bf16[16]) tuple(x, y)
 })";
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(kText, 4));
-  EXPECT_TRUE(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/true)
-                  .Run(module.get())
-                  .value());
-  EXPECT_EQ(Count(*module, HloOpcode::kAllGather), 1);
-  TF_EXPECT_OK(verifier().Run(module.get()).status());
-
-  TF_ASSERT_OK_AND_ASSIGN(module, ParseAndReturnVerifiedModule(kText, 4));
-  EXPECT_FALSE(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/true,
-                                 /*combine_different_dtypes=*/false)
-                   .Run(module.get())
-                   .value());
+  EXPECT_TRUE(Changes(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/true),
+                      kText, 4));
+  EXPECT_EQ(Count(HloOpcode::kAllGather), 1);
+  EXPECT_FALSE(Changes(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/true,
+                                         /*combine_different_dtypes=*/false),
+                       kText, 4));
 }
 
 // What is on one device is combined, and stays there.
 TEST_F(PassesTest, AllReducesOfOneShardingAreOne) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(R"(
-HloModule m
-add {
-  p = f32[] parameter(0)
-  q = f32[] parameter(1)
-  ROOT s = f32[] add(p, q)
-}
+  EXPECT_TRUE(Changes(AllReduceCombiner(kAny, kAny), absl::StrCat(kAdd, R"(
 ENTRY e {
   a = f32[8] parameter(0)
   b = f32[4] parameter(1)
   c = f32[4] parameter(2)
+  d = f32[4] parameter(3)
   x = f32[8] all-reduce(a), replica_groups={}, to_apply=add, sharding={maximal device=0}
   y = f32[4] all-reduce(b), replica_groups={}, to_apply=add, sharding={maximal device=0}
   z = f32[4] all-reduce(c), replica_groups={}, to_apply=add, sharding={maximal device=1}
-  ROOT t = (f32[8], f32[4], f32[4]) tuple(x, y, z)
-})"));
-  EXPECT_TRUE(AllReduceCombiner(kAny, kAny).Run(module.get()).value());
+  w = f32[4] all-reduce(d), replica_groups={}, to_apply=add
+  ROOT t = (f32[8], f32[4], f32[4], f32[4]) tuple(x, y, z, w)
+})")));
   const HloInstruction* combined;
   const HloInstruction* second;
   ASSERT_TRUE(Match(
-      module->entry_computation()->root_instruction(),
+      root(),
       m::Tuple(
           m::GetTupleElement(
               m::AllReduce(&combined, m::Parameter(0), m::Parameter(1)), 0),
           m::GetTupleElement(&second, m::AllReduce(), 1),
-          m::AllReduce(m::Parameter(2)))));
+          m::AllReduce(m::Parameter(2)), m::AllReduce(m::Parameter(3)))));
   ASSERT_TRUE(combined->has_sharding());
   EXPECT_TRUE(combined->sharding().IsTuple());
   EXPECT_EQ(second->sharding().GetUniqueDevice(), 0);
-  TF_EXPECT_OK(verifier().Run(module.get()).status());
 }
 
 TEST_F(PassesTest, ReduceScattersOfLoopsStay) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(R"(
-HloModule m, replica_count=2
-add {
-  p = f32[] parameter(0)
-  q = f32[] parameter(1)
-  ROOT s = f32[] add(p, q)
-}
+  const std::string text = absl::StrCat(kAdd, R"(
 cond {
   w = (s32[], f32[8], f32[4], f32[4]) parameter(0)
   i = s32[] get-tuple-element(w), index=0
@@ -143,19 +146,16 @@ body {
 ENTRY e {
   state = (s32[], f32[8], f32[4], f32[4]) parameter(0)
   ROOT r = (s32[], f32[8], f32[4], f32[4]) while(state), condition=cond, body=body
-})",
-                                                                    2));
-  EXPECT_FALSE(ReduceScatterCombiner(kAny, kAny, /*combine_by_dim=*/true,
-                                     /*combine_while_loops=*/false)
-                   .Run(module.get())
-                   .value());
-  EXPECT_TRUE(ReduceScatterCombiner(kAny, kAny, /*combine_by_dim=*/true)
-                  .Run(module.get())
-                  .value());
+})");
+  EXPECT_FALSE(
+      Changes(ReduceScatterCombiner(kAny, kAny, /*combine_by_dim=*/true,
+                                    /*combine_while_loops=*/false),
+              text, 2));
+  EXPECT_TRUE(Changes(
+      ReduceScatterCombiner(kAny, kAny, /*combine_by_dim=*/true), text, 2));
 }
 
 constexpr absl::string_view kTwoDots = R"(
-HloModule m
 ENTRY e {
   x = f16[200,100] parameter(0)
   a = f16[100,10] parameter(1)
@@ -166,11 +166,10 @@ ENTRY e {
 })";
 
 TEST_F(PassesTest, DotsOfDifferentTypesAreOneOfTheMorePrecise) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(kTwoDots));
-  EXPECT_TRUE(DotMerger(kAny).Run(module.get()).value());
+  EXPECT_TRUE(Changes(DotMerger(kAny), kTwoDots));
   const HloInstruction* dot;
-  ASSERT_TRUE(Match(module->entry_computation()->root_instruction(),
-                    m::Tuple(m::Convert(m::Slice(m::Dot(&dot, m::Parameter(0),
+  ASSERT_TRUE(
+      Match(root(), m::Tuple(m::Convert(m::Slice(m::Dot(&dot, m::Parameter(0),
                                                         m::Concatenate()))),
                              m::Slice(m::Dot()))));
   EXPECT_TRUE(
@@ -179,8 +178,7 @@ TEST_F(PassesTest, DotsOfDifferentTypesAreOneOfTheMorePrecise) {
 
 // Neither f16 nor bf16 holds the other: the dot is in f32.
 TEST_F(PassesTest, DotsOfHalfTypes) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(R"(
-HloModule m
+  EXPECT_TRUE(Changes(DotMerger(kAny), R"(
 ENTRY e {
   x = f16[20,10] parameter(0)
   a = f16[10,10] parameter(1)
@@ -189,56 +187,114 @@ ENTRY e {
   d = bf16[20,50] dot(x, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT t = (f16[20,10], bf16[20,50]) tuple(c, d)
 })"));
-  EXPECT_TRUE(DotMerger(kAny).Run(module.get()).value());
-  EXPECT_TRUE(
-      Match(module->entry_computation()->root_instruction(),
-            m::Tuple(m::Convert(m::Slice(m::Dot().WithElementType(F32))),
-                     m::Convert(m::Slice(m::Dot())))));
+  EXPECT_TRUE(Match(
+      root(), m::Tuple(m::Convert(m::Slice(m::Dot().WithElementType(F32))),
+                       m::Convert(m::Slice(m::Dot())))));
+}
+
+// Among integers none is more precise: only equal types are merged.
+TEST_F(PassesTest, DotsOfDifferentIntegerTypes) {
+  EXPECT_FALSE(Changes(DotMerger(kAny), R"(
+ENTRY e {
+  x = s8[20,10] parameter(0)
+  a = s8[10,10] parameter(1)
+  b = s8[10,50] parameter(2)
+  c = s32[20,10] dot(x, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d = s64[20,50] dot(x, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[20,10], s64[20,50]) tuple(c, d)
+})"));
 }
 
 TEST_F(PassesTest, DotsThatMayNotMerge) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(kTwoDots));
-  EXPECT_FALSE(
+  EXPECT_FALSE(Changes(
       DotMerger(kAny, [](const HloInstruction* dot_a,
-                         const HloInstruction* dot_b) { return false; })
-          .Run(module.get())
-          .value());
+                         const HloInstruction* dot_b) { return false; }),
+      kTwoDots));
 }
 
 // The first moves 46,000 bytes, the second 90,000: one of them must be small.
 TEST_F(PassesTest, OneSmallDotIsEnough) {
-  for (const int64_t limit : {45'999, 46'000}) {
-    TF_ASSERT_OK_AND_ASSIGN(auto module,
-                            ParseAndReturnVerifiedModule(kTwoDots));
-    EXPECT_EQ(DotMerger(limit).Run(module.get()).value(), limit == 46'000);
+  EXPECT_FALSE(Changes(DotMerger(45'999), kTwoDots));
+  EXPECT_TRUE(Changes(DotMerger(46'000), kTwoDots));
+}
+
+using CreatorConfig = AsyncCollectiveCreator::CollectiveCreatorConfig;
+
+constexpr absl::string_view kCollectives = R"(
+ENTRY e {
+  a = f32[8] parameter(0)
+  o = s32[2] parameter(1)
+  b = f32[8] all-reduce(a), replica_groups={{0,1}}, to_apply=add
+  c = f32[16] all-gather(b), replica_groups={{0,1}}, dimensions={0}
+  d = f32[8] reduce-scatter(c), replica_groups={{0,1}}, dimensions={0}, to_apply=add
+  f = f32[8] collective-permute(d), source_target_pairs={{0,1},{1,0}}, frontend_attributes={k="v"}
+  g = f32[8] all-to-all(f), replica_groups={{0,1}}, dimensions={0}
+  h = f32[8] collective-broadcast(g), replica_groups={{0,1}}
+  ROOT i = f32[8] ragged-all-to-all(h, a, o, o, o, o), replica_groups={{0,1}}
+})";
+
+TEST_F(PassesTest, OnlyCollectivesThatTheConfigurationNamesAreSplit) {
+  const std::string text = absl::StrCat(kAdd, kCollectives);
+  EXPECT_FALSE(Changes(AsyncCollectiveCreator(CreatorConfig()), text, 2));
+  const std::pair<HloPredicate CreatorConfig::*, HloOpcode> kinds[] = {
+      {&CreatorConfig::convert_all_reduce, HloOpcode::kAllReduce},
+      {&CreatorConfig::convert_all_gather, HloOpcode::kAllGather},
+      {&CreatorConfig::convert_collective_broadcast,
+       HloOpcode::kCollectiveBroadcast},
+      {&CreatorConfig::convert_collective_permute,
+       HloOpcode::kCollectivePermute},
+      {&CreatorConfig::convert_all_to_all, HloOpcode::kAllToAll},
+      {&CreatorConfig::convert_reduce_scatter, HloOpcode::kReduceScatter},
+      {&CreatorConfig::convert_ragged_all_to_all, HloOpcode::kRaggedAllToAll}};
+  for (const auto& [predicate, split] : kinds) {
+    CreatorConfig config;
+    config.*predicate = HloPredicateTrue;
+    EXPECT_TRUE(Changes(AsyncCollectiveCreator(config), text, 2));
+    for (const auto& [unused, opcode] : kinds) {
+      EXPECT_EQ(Count(opcode), opcode == split ? 0 : 1)
+          << HloOpcodeString(split) << ": " << HloOpcodeString(opcode);
+    }
   }
 }
 
-TEST_F(PassesTest, CollectivesThatTheConfigurationNamesAreSplit) {
-  constexpr absl::string_view kText = R"(
-HloModule m
-ENTRY e {
-  a = f32[1] parameter(0)
-  x = f32[1] collective-permute(a), source_target_pairs={{0,1},{1,2}}, frontend_attributes={k="v"}
-  ROOT y = f32[1] all-to-all(x), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}
-})";
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnUnverifiedModule(kText));
-  EXPECT_FALSE(
-      AsyncCollectiveCreator(AsyncCollectiveCreator::CollectiveCreatorConfig())
-          .Run(module.get())
-          .value());
-  AsyncCollectiveCreator::CollectiveCreatorConfig config;
+TEST_F(PassesTest, SmallCollectivesAreNotSplit) {
+  const std::string text = absl::StrCat(kAdd, kCollectives);
+  for (const int64_t more : {0, 1}) {
+    CreatorConfig reduce;
+    reduce.convert_all_reduce = HloPredicateTrue;
+    reduce.all_reduce_min_threshold_in_bytes = 32 + more;
+    EXPECT_EQ(Changes(AsyncCollectiveCreator(reduce), text, 2), more == 0);
+    CreatorConfig gather;
+    gather.convert_all_gather = HloPredicateTrue;
+    gather.all_gather_min_threshold_in_bytes = 64 + more;
+    EXPECT_EQ(Changes(AsyncCollectiveCreator(gather), text, 2), more == 0);
+  }
+}
+
+// Of permutes and of what is wrapped.
+TEST_F(PassesTest, StatesOfCollectivesHaveContexts) {
+  CreatorConfig config;
   config.convert_collective_permute = HloPredicateTrue;
-  config.get_context_shapes = [](const HloInstruction*) {
-    return std::vector<Shape>(2, ShapeUtil::MakeShape(U32, {}));
+  config.convert_all_to_all = HloPredicateTrue;
+  config.get_context_shapes = [](const HloInstruction* inst) {
+    return std::vector<Shape>(inst->opcode() == HloOpcode::kAllToAll ? 1 : 2,
+                              ShapeUtil::MakeShape(U32, {}));
   };
-  EXPECT_TRUE(AsyncCollectiveCreator(config).Run(module.get()).value());
-  const HloInstruction* start;
-  ASSERT_TRUE(Match(module->entry_computation()->root_instruction(),
-                    m::AllToAll(m::CollectivePermuteDone(
-                        m::CollectivePermuteStart(&start, m::Parameter(0))))));
-  EXPECT_EQ(start->shape().tuple_shapes_size(), 4);
-  EXPECT_TRUE(start->has_frontend_attributes());
+  EXPECT_TRUE(Changes(AsyncCollectiveCreator(config),
+                      absl::StrCat(kAdd, kCollectives), 2));
+  const HloInstruction* permute;
+  const HloInstruction* exchange;
+  ASSERT_TRUE(
+      Match(root()->operand(0)->operand(0),
+            m::AsyncDone(
+                m::Op(&exchange)
+                    .WithOpcode(HloOpcode::kAsyncStart)
+                    .WithOperand(
+                        0, m::CollectivePermuteDone(m::CollectivePermuteStart(
+                               &permute, m::ReduceScatter()))))));
+  EXPECT_EQ(permute->shape().tuple_shapes_size(), 4);
+  EXPECT_TRUE(permute->has_frontend_attributes());
+  EXPECT_EQ(exchange->shape().tuple_shapes_size(), 3);
 }
 
 TEST_F(PassesTest, PermutesInPlaceAreSplit) {
@@ -262,49 +318,37 @@ ENTRY e {
 }
 
 TEST_F(PassesTest, OnlyReducedDimensionsAreGrouped) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(R"(
-HloModule m
-add {
-  p = f32[] parameter(0)
-  q = f32[] parameter(1)
-  ROOT s = f32[] add(p, q)
-}
+  EXPECT_TRUE(Changes(gpu::ReductionDimensionGrouper(), absl::StrCat(kAdd, R"(
 ENTRY e {
   a = f32[100,10,32,3]{3,2,1,0} parameter(0)
   z = f32[] constant(0)
   ROOT r = f32[100,10]{0,1} reduce(a, z), dimensions={2,3}, to_apply=add
-})"));
-  EXPECT_TRUE(gpu::ReductionDimensionGrouper().Run(module.get()).value());
-  const HloInstruction* root = module->entry_computation()->root_instruction();
-  ASSERT_TRUE(Match(root, m::Reduce(m::Bitcast(m::Parameter(0)), m::Op())));
-  EXPECT_EQ(root->operand(0)->shape().ToString(true), "f32[100,10,96]{2,1,0}");
-  EXPECT_EQ(root->shape().ToString(true), "f32[100,10]{0,1}");
+})")));
+  ASSERT_TRUE(Match(root(), m::Reduce(m::Bitcast(m::Parameter(0)), m::Op())));
+  EXPECT_EQ(root()->operand(0)->shape().ToString(true),
+            "f32[100,10,96]{2,1,0}");
+  EXPECT_EQ(root()->shape().ToString(true), "f32[100,10]{0,1}");
 }
 
 TEST_F(PassesTest, SmallDimensionsAreSplitOnRequest) {
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(R"(
-HloModule m
-add {
-  p = f32[] parameter(0)
-  q = f32[] parameter(1)
-  ROOT s = f32[] add(p, q)
-}
+  // Lengths of the two dimensions that are reduced.
+  const auto splits = [&](bool ignore_small_dims, int64_t length) {
+    return Changes(gpu::ReductionSplitter(ignore_small_dims),
+                   absl::StrCat(kAdd, absl::Substitute(R"(
 ENTRY e {
-  a = f32[16,8,1024,8]{3,2,1,0} parameter(0)
+  a = f32[16,$0,1024,$0]{3,2,1,0} parameter(0)
   z = f32[] constant(0)
   ROOT r = f32[16,1024]{1,0} reduce(a, z), dimensions={3,1}, to_apply=add
-})"));
-  EXPECT_FALSE(gpu::ReductionSplitter(/*ignore_small_dims=*/true)
-                   .Run(module.get())
-                   .value());
-  EXPECT_TRUE(gpu::ReductionSplitter(/*ignore_small_dims=*/false)
-                  .Run(module.get())
-                  .value());
+})",
+                                                       length)));
+  };
+  EXPECT_FALSE(splits(/*ignore_small_dims=*/true, 8));
+  EXPECT_TRUE(splits(/*ignore_small_dims=*/true, 9));
+  EXPECT_TRUE(splits(/*ignore_small_dims=*/false, 8));
 }
 
 TEST_F(PassesTest, CheapInvariantsAreHoisted) {
   constexpr absl::string_view kText = R"(
-HloModule m
 cond {
   w = (s32[], s32[]) parameter(0)
   ROOT l = pred[] constant(true)
@@ -324,24 +368,67 @@ ENTRY e {
   r = (s32[], s32[]) while(state), condition=cond, body=body
   ROOT x = s32[] get-tuple-element(r), index=0
 })";
-  TF_ASSERT_OK_AND_ASSIGN(auto module, ParseAndReturnVerifiedModule(kText));
-  EXPECT_FALSE(WhileLoopInvariantCodeMotion(
-                   /*hoist_constants=*/false, /*hoist_reshapes=*/false,
-                   /*hoist_other=*/false)
-                   .Run(module.get())
-                   .value());
-  EXPECT_TRUE(WhileLoopInvariantCodeMotion().Run(module.get()).value());
-  EXPECT_EQ(Count(*module, HloOpcode::kAdd), 1);
+  EXPECT_FALSE(Changes(WhileLoopInvariantCodeMotion(/*hoist_constants=*/false,
+                                                    /*hoist_reshapes=*/false,
+                                                    /*hoist_other=*/false),
+                       kText));
+  EXPECT_TRUE(Changes(WhileLoopInvariantCodeMotion(), kText));
+  EXPECT_EQ(Count(HloOpcode::kAdd), 1);
 }
 
+// Two kernels of 128 bytes of shared memory each, or of two tiles of 33
+// columns: one kernel where a block has as much.
 TEST_F(PassesTest, DevicesAreGivenByDescription) {
-  const auto device = gpu::TestGpuDeviceInfo::RTXA6000DeviceInfo();
-  EXPECT_EQ(gpu::HorizontalLoopFusion(device).name(),
-            "gpu-horizontal-loop-fusion");
-  EXPECT_EQ(gpu::HorizontalInputFusion(device).name(),
-            "gpu-horizontal-input-fusion");
-  EXPECT_EQ(gpu::TreeReductionRewriter(device).name(),
-            "tree-reduction-rewriter");
+  const std::string rows = absl::StrCat(kAdd, R"(
+f {
+  x = f32[64,128] parameter(0)
+  z = f32[] constant(0)
+  ROOT s = f32[64] reduce(x, z), dimensions={1}, to_apply=add
+}
+g {
+  x = f32[64,128] parameter(0)
+  z = f32[] constant(0)
+  ROOT s = f32[64] reduce(x, z), dimensions={1}, to_apply=add
+}
+ENTRY e {
+  p = f32[64,128] parameter(0)
+  q = f32[64,128] parameter(1)
+  u = f32[64] fusion(p), kind=kInput, calls=f
+  v = f32[64] fusion(q), kind=kInput, calls=g
+  ROOT t = (f32[64], f32[64]) tuple(u, v)
+})");
+  constexpr absl::string_view kTransposes = R"(
+f {
+  x = f32[64,64] parameter(0)
+  ROOT s = f32[64,64] transpose(x), dimensions={1,0}
+}
+g {
+  x = f32[64,64] parameter(0)
+  ROOT s = f32[64,64] transpose(x), dimensions={1,0}
+}
+ENTRY e {
+  p = f32[64,64] parameter(0)
+  q = f32[64,64] parameter(1)
+  u = f32[64,64] fusion(p), kind=kLoop, calls=f
+  v = f32[64,64] fusion(q), kind=kLoop, calls=g
+  ROOT t = (f32[64,64], f32[64,64]) tuple(u, v)
+})";
+  auto device = gpu::TestGpuDeviceInfo::RTXA6000DeviceInfo();
+  device.set_shared_memory_per_block(256);
+  EXPECT_TRUE(Changes(gpu::HorizontalInputFusion(device), rows));
+  device.set_shared_memory_per_block(255);
+  EXPECT_FALSE(Changes(gpu::HorizontalInputFusion(device), rows));
+  device.set_shared_memory_per_block(2 * 32 * 33 * 4);
+  EXPECT_TRUE(Changes(gpu::HorizontalLoopFusion(device), kTransposes));
+  device.set_shared_memory_per_block(2 * 32 * 33 * 4 - 1);
+  EXPECT_FALSE(Changes(gpu::HorizontalLoopFusion(device), kTransposes));
+}
+
+TEST_F(PassesTest, NamesOfPasses) {
+  EXPECT_EQ(
+      gpu::TreeReductionRewriter(gpu::TestGpuDeviceInfo::RTXA6000DeviceInfo())
+          .name(),
+      "tree-reduction-rewriter");
   EXPECT_EQ(gpu::VariadicOpSplitter().name(), "variadic-op-splitter");
 }
 
