@@ -212,6 +212,32 @@ TEST_F(PassesTest, DotsThatMayNotMerge) {
       kTwoDots));
 }
 
+// Both a and d, and b and c, may merge, but not one after the other: d depends
+// on b, and c on a.
+TEST_F(PassesTest, DotsThatMayMergeInTwoWays) {
+  const auto can_merge = [](const HloInstruction* dot_a,
+                            const HloInstruction* dot_b) {
+    const auto is_outer = [](const HloInstruction* dot) {
+      return dot->name() == "a" || dot->name() == "d";
+    };
+    return is_outer(dot_a) == is_outer(dot_b);
+  };
+  EXPECT_TRUE(Changes(DotMerger(kAny, can_merge), R"(
+ENTRY e {
+  x = f32[4,4] parameter(0)
+  p = f32[4,4] parameter(1)
+  q = f32[4,4] parameter(2)
+  a = f32[4,4] dot(x, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[4,4] dot(x, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  nb = f32[4,4] negate(b)
+  d = f32[4,4] dot(x, nb), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  na = f32[4,4] negate(a)
+  c = f32[4,4] dot(x, na), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (f32[4,4], f32[4,4], f32[4,4], f32[4,4]) tuple(a, b, d, c)
+})"));
+  EXPECT_EQ(Count(HloOpcode::kDot), 3);
+}
+
 // The first moves 46,000 bytes, the second 90,000: one of them must be small.
 TEST_F(PassesTest, OneSmallDotIsEnough) {
   EXPECT_FALSE(Changes(DotMerger(45'999), kTwoDots));

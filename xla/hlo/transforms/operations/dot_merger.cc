@@ -238,9 +238,10 @@ class Merger {
   bool changed_ = false;
 };
 
-// The first dot takes all that depend on none it has, then the first of the
-// rest does, and so on. The dots come in post order, so that whatever is passed
-// over depends on one that was taken, and nothing taken depends on it.
+// The first dot takes all that depend on no other of the rest, then the first
+// of what is left does, and so on. The dots come in post order: what is taken
+// depends on nothing that is left, and merging it makes none of that depend on
+// more of the rest than before.
 absl::Status Merger::MergeIndependent(absl::Span<HloInstruction* const> dots,
                                       int64_t side) {
   const std::vector<DotSet> dependencies = post_order().Dependencies(dots);
@@ -250,7 +251,7 @@ absl::Status Merger::MergeIndependent(absl::Span<HloInstruction* const> dots,
     std::vector<HloInstruction*> group;
     DotSet members;
     for (int i = 0; i < dots.size(); ++i) {
-      if (!rest[i] || (dependencies[i] & members).any() ||
+      if (!rest[i] || (dependencies[i] & rest).any() ||
           !CanJoin(group, dots[i])) {
         continue;
       }
