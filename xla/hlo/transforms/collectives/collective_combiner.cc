@@ -65,7 +65,7 @@ bool SameSharding(const HloInstruction& a, const HloInstruction& b) {
 bool AreAlike(const HloInstruction& a, const HloInstruction& b,
               bool different_types) {
   return (a.shape().element_type() == b.shape().element_type() ||
-          (different_types && a.opcode() == HloOpcode::kAllGather)) &&
+          different_types) &&
          SameSharding(a, b) &&
          a.channel_id().has_value() == b.channel_id().has_value() &&
          *Cast<HloCollectiveInstruction>(&a)->device_list() ==
@@ -104,6 +104,7 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
 
 // Takes the first candidate and all that go with it from `candidates`.
 std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
+                                     bool different_types,
                                      const HloDfsReachability& reachability,
                                      std::vector<HloInstruction*>* candidates) {
   std::vector<HloInstruction*> set, rest;
@@ -113,7 +114,7 @@ std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
         set.empty() ||
         (static_cast<int64_t>(set.size()) < options.combine_threshold_count &&
          bytes + BytesOf(*candidate) <= options.combine_threshold_in_bytes &&
-         AreAlike(*set[0], *candidate, options.combine_different_dtypes) &&
+         AreAlike(*set[0], *candidate, different_types) &&
          absl::c_none_of(set, [&](const HloInstruction* other) {
            return reachability.IsConnected(other, candidate);
          }));
@@ -150,7 +151,7 @@ absl::StatusOr<bool> CollectiveCombiner::RunImpl(
         reachability = HloDfsReachability::Build(computation);
       }
       const std::vector<HloInstruction*> set =
-          TakeSet(options_, *reachability, &candidates);
+          TakeSet(options_, different_types_, *reachability, &candidates);
       if (set.size() == 1) continue;
       TF_RETURN_IF_ERROR(Combine(set));
       reachability = nullptr;

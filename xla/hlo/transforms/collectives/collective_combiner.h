@@ -18,8 +18,6 @@ struct CollectiveCombinerOptions {
   int64_t combine_threshold_in_bytes = 30 * 1024 * 1024;
   // Maximum number of operands of a combined collective.
   int64_t combine_threshold_count = 256;
-  // All-gathers of different element types may become one.
-  bool combine_different_dtypes = false;
   // Collectives in the bodies of loops are combined, too.
   bool combine_while_loops = true;
 
@@ -29,10 +27,20 @@ struct CollectiveCombinerOptions {
           "maximum bytes of a combined collective");
     visit("count", combine_threshold_count,
           "maximum operands of a combined collective");
-    visit("different-types", combine_different_dtypes,
-          "all-gathers only: combine those of different element types, too");
     visit("in-loops", combine_while_loops,
           "combine collectives in the bodies of loops, too");
+  }
+};
+
+struct AllGatherCombinerOptions : CollectiveCombinerOptions {
+  // All-gathers of different element types may become one.
+  bool combine_different_dtypes = false;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    CollectiveCombinerOptions::VisitFields(visit);
+    visit("different-types", combine_different_dtypes,
+          "combine all-gathers of different element types, too");
   }
 };
 
@@ -45,7 +53,7 @@ struct CollectiveCombinerOptions {
 //           y = get-tuple-element(t), index=1
 //
 // Devices synchronize once instead of twice. Combined are collectives of one
-// opcode, element type (but see combine_different_dtypes), set of groups,
+// opcode, element type (of all-gathers only if so asked), set of groups,
 // reduction, dimension and sharding, none of which depends on another; those
 // that are close to each other in a post order first, and not beyond a limit.
 // Legal because a collective with several operands does to each what it would
@@ -54,8 +62,9 @@ struct CollectiveCombinerOptions {
 // instructions between them).
 class CollectiveCombiner : public HloModulePass {
  protected:
-  CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options)
-      : opcode_(opcode), options_(options) {}
+  CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options,
+                     bool different_types = false)
+      : opcode_(opcode), options_(options), different_types_(different_types) {}
 
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
@@ -64,21 +73,24 @@ class CollectiveCombiner : public HloModulePass {
  private:
   HloOpcode opcode_;
   CollectiveCombinerOptions options_;
+  bool different_types_;
 };
 
 class AllGatherCombiner : public CollectiveCombiner {
  public:
-  explicit AllGatherCombiner(const CollectiveCombinerOptions& options = {})
-      : CollectiveCombiner(HloOpcode::kAllGather, options) {}
+  explicit AllGatherCombiner(const AllGatherCombinerOptions& options = {})
+      : CollectiveCombiner(HloOpcode::kAllGather, options,
+                           options.combine_different_dtypes) {}
   // OpenXLA's signature. All-gathers along different dimensions are never
   // combined, as if `combine_by_dim` were true.
   AllGatherCombiner(int64_t combine_threshold_in_bytes,
                     int64_t combine_threshold_count, bool combine_by_dim,
                     bool combine_different_dtypes = true,
                     bool combine_while_loops = true)
-      : AllGatherCombiner(CollectiveCombinerOptions{
-            combine_threshold_in_bytes, combine_threshold_count,
-            combine_different_dtypes, combine_while_loops}) {}
+      : AllGatherCombiner(AllGatherCombinerOptions{
+            {combine_threshold_in_bytes, combine_threshold_count,
+             combine_while_loops},
+            combine_different_dtypes}) {}
   absl::string_view name() const override { return "all-gather-combiner"; }
 };
 
@@ -103,7 +115,7 @@ class ReduceScatterCombiner : public CollectiveCombiner {
                         bool combine_while_loops = true)
       : ReduceScatterCombiner(CollectiveCombinerOptions{
             combine_threshold_in_bytes, combine_threshold_count,
-            /*combine_different_dtypes=*/false, combine_while_loops}) {}
+            combine_while_loops}) {}
   absl::string_view name() const override { return "reduce-scatter-combiner"; }
 };
 
