@@ -96,6 +96,45 @@ TEST(WhileLoopAnalysisTest, CountsByRunning) {
   EXPECT_EQ(TripCount(Loop("f32", 0, "add", 1, "LT", 10), 128), std::nullopt);
 }
 
+// flag = init; while (condition) flag = next;
+std::string FlagLoop(absl::string_view init, absl::string_view next,
+                     absl::string_view condition) {
+  return absl::Substitute(R"(
+HloModule m
+body {
+  p = (pred[], f32[4]) parameter(0)
+  next = pred[] constant($1)
+  x = f32[4] get-tuple-element(p), index=1
+  ROOT t = (pred[], f32[4]) tuple(next, x)
+}
+cond {
+  q = (pred[], f32[4]) parameter(0)
+  ROOT c = pred[] $2
+}
+ENTRY e {
+  first = pred[] constant($0)
+  x0 = f32[4] parameter(0)
+  init = (pred[], f32[4]) tuple(first, x0)
+  ROOT w = (pred[], f32[4]) while(init), condition=cond, body=body
+})",
+                          init, next, condition);
+}
+
+TEST(WhileLoopAnalysisTest, CountsOfFlags) {
+  constexpr char kFlag[] = "get-tuple-element(q), index=0";
+  EXPECT_EQ(TripCount(FlagLoop("true", "false", kFlag), 8), 1);
+  EXPECT_EQ(TripCount(FlagLoop("false", "true", kFlag), 8), 0);
+  EXPECT_EQ(TripCount(FlagLoop("true", "true", kFlag), 8), std::nullopt);
+  EXPECT_EQ(TripCount(FlagLoop("true", "true", "constant(false)"), 8), 0);
+  EXPECT_EQ(TripCount(FlagLoop("true", "true", "constant(true)"), 8),
+            std::nullopt);
+  // A sum of flags is their `or`: none of these counts beyond true.
+  EXPECT_EQ(TripCount(Loop("pred", 0, "add", 1, "LT", 1)), 1);
+  EXPECT_EQ(TripCount(Loop("pred", 0, "add", 1, "EQ", 0)), 1);
+  EXPECT_EQ(TripCount(Loop("pred", 1, "add", 1, "EQ", 1), 8), std::nullopt);
+  EXPECT_EQ(TripCount(Loop("pred", 0, "add", 1, "LE", 1), 8), std::nullopt);
+}
+
 // As JAX writes a scan: the limit is an element of the state, the step is in a
 // function, the loop is in a function, too.
 constexpr char kScan[] = R"(
