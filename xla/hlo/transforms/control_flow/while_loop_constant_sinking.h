@@ -38,8 +38,8 @@ struct WhileLoopConstantSinkingOptions {
 // loops become known.
 //
 // Leaves alone: loops whose body and condition do not read the state element by
-// element, literals above max_elements. O(reads of a state) for each of its
-// elements that is sunk.
+// element or are called elsewhere, too, literals above max_elements. O(reads of
+// a state) for each of its elements that is sunk.
 class WhileLoopConstantSinking : public HloModulePass {
  public:
   WhileLoopConstantSinking() = default;
