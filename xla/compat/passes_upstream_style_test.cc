@@ -212,6 +212,26 @@ TEST_F(PassesTest, DotsThatMayNotMerge) {
       kTwoDots));
 }
 
+// Each two that are merged may be: c goes with a, but not with b.
+TEST_F(PassesTest, DotsThatMayMergeWithTheFirstOnly) {
+  const auto can_merge = [](const HloInstruction* dot_a,
+                            const HloInstruction* dot_b) {
+    return dot_a->name() != "b" || dot_b->name() != "c";
+  };
+  EXPECT_TRUE(Changes(DotMerger(kAny, can_merge), R"(
+ENTRY e {
+  x = f32[4,4] parameter(0)
+  p = f32[4,4] parameter(1)
+  q = f32[4,4] parameter(2)
+  r = f32[4,4] parameter(3)
+  a = f32[4,4] dot(x, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[4,4] dot(x, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[4,4] dot(x, r), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (f32[4,4], f32[4,4], f32[4,4]) tuple(a, b, c)
+})"));
+  EXPECT_EQ(Count(HloOpcode::kDot), 2);
+}
+
 // Both a and d, and b and c, may merge, but not one after the other: d depends
 // on b, and c on a.
 TEST_F(PassesTest, DotsThatMayMergeInTwoWays) {
