@@ -90,14 +90,10 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
         std::vector<HloSharding>(collectives.size(), first->sharding())));
   }
   for (size_t i = 0; i < collectives.size(); ++i) {
-    HloInstruction* element =
+    TF_RETURN_IF_ERROR(computation->ReplaceInstruction(
+        collectives[i],
         computation->AddInstruction(HloInstruction::CreateGetTupleElement(
-            combined, static_cast<int64_t>(i)));
-    if (collectives[i]->has_sharding()) {
-      element->set_sharding(collectives[i]->sharding());
-    }
-    TF_RETURN_IF_ERROR(
-        computation->ReplaceInstruction(collectives[i], element));
+            combined, static_cast<int64_t>(i)))));
   }
   return absl::OkStatus();
 }
