@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/lowering/reduction_results.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 
@@ -47,12 +48,8 @@ int64_t StepOperand(const HloInstruction& hlo, const ReductionLevels& levels) {
   return best;
 }
 
-// Whether elements keep their row-major number from the operand to the result.
-bool KeepsNumber(const HloInstruction& hlo, int64_t operand) {
-  if (hlo.opcode() == HloOpcode::kTranspose) return false;
-  if (hlo.opcode() != HloOpcode::kBitcast) return true;
-  return absl::c_is_sorted(LongDimensions(hlo.operand(operand)->shape())) &&
-         absl::c_is_sorted(LongDimensions(hlo.shape()));
+bool IsRowMajor(const Shape& shape) {
+  return absl::c_is_sorted(LongDimensions(shape));
 }
 
 bool SameReduction(const HloInstruction& a, const HloInstruction& b) {
@@ -91,8 +88,8 @@ std::set<const HloInstruction*> Cone(
 // Walks from the result towards the reduction through instructions that only
 // rearrange elements, until the shape is that of the rows or of the full input.
 // If the walk gets stuck, elements are identified by their row-major number
-// instead, which every array of as many elements has: the number that they have
-// there, before steps that give them others.
+// instead, which every array of as many elements has: that in the first array
+// on the walk that lies in this order, as rows mostly do, else in the result.
 std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
                                  const std::vector<int64_t>& full,
                                  const std::vector<int64_t>& kept,
@@ -104,13 +101,14 @@ std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
   way.extents = way.full ? full : kept;
   const Shape* shape = &result.shape;
   const HloInstruction* hlo = result.hlo;
+  std::optional<size_t> row_major;
   while (!absl::c_equal(shape->dimensions(), way.extents)) {
+    if (!row_major.has_value() && IsRowMajor(*shape)) {
+      row_major = way.steps.size();
+    }
     const int64_t operand = StepOperand(*hlo, levels);
     if (operand < 0) {
-      while (!way.steps.empty() &&
-             KeepsNumber(*way.steps.back().first, way.steps.back().second)) {
-        way.steps.pop_back();
-      }
+      way.steps.resize(row_major.value_or(0));
       way.by_number = true;
       return way;
     }

@@ -131,10 +131,12 @@ ENTRY e {
   EXPECT_THAT(why_, ::testing::HasSubstr("in another order"));
 }
 
-// A norm whose rows are counted through, and whose result has its dimensions in
+// Norms whose rows are counted through, and whose result has its dimensions in
 // another order, but lies as the operand does.
 TEST_F(RowLoweringTest, ResultsMayNameTheirDimensionsInAnotherOrder) {
-  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+  for (const char* rename :
+       {"bitcast(m)", "transpose(m), dimensions={2,0,1}"}) {
+    EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {
   p = f32[2,3,64] parameter(0)
   g = f32[64] parameter(1)
@@ -144,12 +146,34 @@ ENTRY e {
   s = f32[2,3] bitcast(r)
   b = f32[2,3,64] broadcast(s), dimensions={0,1}
   m = f32[2,3,64] multiply(p, b)
-  t = f32[64,2,3]{0,2,1} bitcast(m)
+  t = f32[64,2,3]{0,2,1} )",
+                                   rename, R"(
   w = f32[64,2,3]{0,2,1} broadcast(g), dimensions={0}
   ROOT a = f32[64,2,3]{0,2,1} multiply(w, t)
 })")),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+              absl::OkStatus());
+    EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  }
+}
+
+TEST_F(RowLoweringTest, OperandsMayNameTheirDimensionsInAnotherOrder) {
+  for (const char* rename :
+       {"bitcast(m)", "transpose(m), dimensions={1,2,0}"}) {
+    EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[64,2,3]{0,2,1} parameter(0)
+  z = f32[] constant(0)
+  v = f32[6,64] bitcast(p)
+  r = f32[6] reduce(v, z), dimensions={1}, to_apply=add
+  s = f32[2,3] bitcast(r)
+  b = f32[64,2,3]{0,2,1} broadcast(s), dimensions={1,2}
+  m = f32[64,2,3]{0,2,1} multiply(p, b)
+  ROOT t = f32[2,3,64] )",
+                                   rename, R"(
+})")),
+              absl::OkStatus());
+    EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  }
 }
 
 TEST_F(RowLoweringTest, RowsAreTakenInVectors) {
