@@ -375,5 +375,50 @@ TEST(SmemPlanCheckerTest, AsksForEachWay) {
             absl::OkStatus());
 }
 
+// Only behind the barrier, not from where the statement around it begins.
+TEST(SmemPlanCheckerTest, FindsBarriersInsideOfStatements) {
+  auto kernel = [](absl::string_view before, absl::string_view after) {
+    return Planned(
+        absl::StrCat("alloc %A : shared f32[64] addr(0)\n"
+                     "alloc %B : shared f32[64] addr(0)\n"
+                     "%A[tid.x] = copy(%in[tid.x])\n"
+                     "sync block\n"
+                     "for %j : serial [0, 1) {\n"
+                     "%out[tid.x] = copy(%A[63-tid.x])\n"
+                     "}\n"
+                     "for %k : serial [0, 1) {\n",
+                     before, "sync block\n", after, "}\n"));
+  };
+  const char* write = "%B[tid.x] = copy(%in[tid.x])\n";
+  EXPECT_EQ(CheckSmemPlan(kernel("", write)), absl::OkStatus());
+  EXPECT_TRUE(
+      absl::StrContains(CheckSmemPlan(kernel(write, "")).message(), "P2"));
+}
+
+// A barrier does not wait for copies, and fences no proxy.
+TEST(SmemPlanCheckerTest, BarriersDoNotEndCopies) {
+  auto kernel = [](absl::string_view write, absl::string_view between,
+                   absl::string_view again) {
+    return Planned(
+        absl::StrCat("alloc %A : shared f32[64] addr(0)\n"
+                     "alloc %B : shared f32[64] addr(0)\n",
+                     write, between, again));
+  };
+  const char* copy = "%A[tid.x] = copy(%in[tid.x]) {async=cp}\n";
+  const char* write = "%B[tid.x] = copy(%in[tid.x])\n";
+  const char* store = "%out[tid.x] = copy(%B[63-tid.x]) {async=bulk_store}\n";
+  EXPECT_TRUE(absl::StrContains(
+      CheckSmemPlan(kernel(copy, "sync block\n", write)).message(),
+      "no wait or fence"));
+  EXPECT_EQ(CheckSmemPlan(
+                kernel(copy, "commit cp\nwait cp keep=0\nsync block\n", write)),
+            absl::OkStatus());
+  EXPECT_TRUE(absl::StrContains(
+      CheckSmemPlan(kernel("%A[tid.x] = copy(%in[tid.x])\nsync block\n",
+                           absl::StrCat(write, "sync block\n"), store))
+          .message(),
+      "no wait or fence"));
+}
+
 }  // namespace
 }  // namespace xla::gpu
