@@ -37,7 +37,7 @@ namespace xla::gpu {
 //           c = f32[8,16]{1,0} copy(t)
 //   after:  c = f32[8,16]{1,0} transpose(x), dimensions={1,0}
 //
-// Copies with a sharding or control dependencies stay.
+// Copies with a sharding, and either with control dependencies, stay.
 //
 // Expects a flat call graph and dense layouts. O(transposes * values reached).
 class TransposeLayouts : public HloModulePass {
