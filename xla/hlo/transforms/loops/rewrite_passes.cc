@@ -11,6 +11,7 @@
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/pass/check_scheduled.h"
 #include "xla/hlo/transforms/loops/expansion_fusion.h"
 #include "xla/hlo/transforms/loops/fusion_splitting.h"
 #include "xla/hlo/transforms/loops/loop_residuals.h"
@@ -65,11 +66,7 @@ absl::StatusOr<PassReport> RewritePass::FinishReport(const HloModule& after) {
 absl::StatusOr<bool> RewritePass::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  if (!module->has_schedule()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name(), " needs a schedule, which module ", module->name(),
-        " does not have; hlo-memory-scheduler before it makes one"));
-  }
+  TF_RETURN_IF_ERROR(CheckScheduled(name(), *module));
   if (!execution_threads.empty() &&
       !execution_threads.contains(
           module->entry_computation()->execution_thread())) {

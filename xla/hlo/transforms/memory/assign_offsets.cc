@@ -18,6 +18,7 @@
 #include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/pass/check_scheduled.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -89,11 +90,7 @@ absl::StatusOr<bool> AssignOffsets::RunImpl(
     return absl::InvalidArgumentError(
         absl::StrCat("alignment=", alignment, " is not a power of two"));
   }
-  if (!module->has_schedule()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("module ", module->name(),
-                     " has no schedule: run hlo-memory-scheduler first"));
-  }
+  TF_RETURN_IF_ERROR(CheckScheduled(name(), *module));
   const AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<BufferAssignment> assignment,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/pass/check_scheduled.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/status_macros.h"
 
@@ -81,11 +82,7 @@ int64_t HloRematerialization::ComputationPeakMemory(
 }
 
 absl::Status HloRematerialization::CheckOptions(const HloModule& module) const {
-  if (!module.has_schedule()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "rematerialization needs a schedule, which module ", module.name(),
-        " does not have; hlo-memory-scheduler before it makes one"));
-  }
+  TF_RETURN_IF_ERROR(CheckScheduled("rematerialization", module));
   if (options_.memory_limit_bytes < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "memory limit of ", options_.memory_limit_bytes, " bytes"));

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/remat_report.h"
+#include "xla/hlo/pass/check_scheduled.h"
 #include "xla/hlo/transforms/memory/remat_choices.h"
 #include "xla/hlo/transforms/memory/remat_fuel.h"
 #include "xla/status_macros.h"
@@ -45,11 +45,7 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   unmet_limit_ = absl::OkStatus();
-  if (!module->has_schedule()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "rematerialization needs a schedule, which module ", module->name(),
-        " does not have; hlo-memory-scheduler before it makes one"));
-  }
+  TF_RETURN_IF_ERROR(CheckScheduled("rematerialization", *module));
   if (!execution_threads.empty() &&
       !execution_threads.contains(
           module->entry_computation()->execution_thread())) {
