@@ -211,6 +211,13 @@ class WayFinder {
   absl::flat_hash_set<const HloInstruction*> claimed_;
 };
 
+constexpr char kFusedByPlan[] = "fused_by_plan";
+
+std::string MarkOf(const HloInstruction& fusion) {
+  const HloComputation* body = fusion.fused_instructions_computation();
+  return absl::StrCat(body->instruction_count() - body->num_parameters());
+}
+
 }  // namespace
 
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
@@ -242,13 +249,21 @@ std::string AbslUnparseFlag(MemoryAccounting accounting) {
   return "";
 }
 
+void MarkFusedByPlan(HloModule* module) {
+  for (HloInstruction* inst : module->entry_computation()->instructions()) {
+    if (inst->opcode() == HloOpcode::kFusion) {
+      inst->set_frontend_attribute(kFusedByPlan, MarkOf(*inst));
+    }
+  }
+}
+
 bool IsFusedByCompiler(const HloModule& module) {
-  return absl::c_any_of(
-      module.entry_computation()->instructions(),
-      [](const HloInstruction* inst) {
-        return inst->opcode() == HloOpcode::kFusion &&
-               !inst->get_frontend_attribute(kFusedByPlanAttribute).has_value();
-      });
+  return absl::c_any_of(module.entry_computation()->instructions(),
+                        [](const HloInstruction* inst) {
+                          return inst->opcode() == HloOpcode::kFusion &&
+                                 inst->get_frontend_attribute(kFusedByPlan) !=
+                                     MarkOf(*inst);
+                        });
 }
 
 MemoryAccounting AccountingOf(MemoryAccounting accounting,

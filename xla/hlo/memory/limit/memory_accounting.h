@@ -41,11 +41,14 @@ bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error);
 std::string AbslUnparseFlag(MemoryAccounting accounting);
 
-// Marks fusions that a memory plan has put into a module without others.
-inline constexpr char kFusedByPlanAttribute[] = "fused_by_plan";
+// Marks all fusions of the entry as those of a memory plan, which has put them
+// into a module without others: frontend attribute fused_by_plan="3" of one
+// with three instructions that are no parameters. Whatever fuses more into it
+// makes the mark void; passes and other compilers need not know of it.
+void MarkFusedByPlan(HloModule* module);
 
-// Whether a compiler has fused the module: its entry has a fusion without that
-// mark.
+// Whether a compiler has fused the module: its entry has a fusion without a
+// mark that holds.
 bool IsFusedByCompiler(const HloModule& module);
 
 // The accounting that `auto` stands for: kAllocated for modules that a compiler

@@ -16,9 +16,6 @@
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/offset_planner.h"
-#include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/timeline/memory_timeline.h"
@@ -209,15 +206,6 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
   return plan.solution.height;
 }
 
-// Makes the fusions of a plan known as such.
-void MarkFusions(HloModule* module) {
-  for (HloInstruction* inst : module->entry_computation()->instructions()) {
-    if (inst->opcode() == HloOpcode::kFusion) {
-      inst->set_frontend_attribute(kFusedByPlanAttribute, "true");
-    }
-  }
-}
-
 // Plans that a compiler is asked about: more of small modules.
 constexpr int64_t kMaxCompiled = 24;
 constexpr int64_t kMaxCompiledOfSmall = 48;
@@ -401,7 +389,7 @@ absl::StatusOr<RematPlanResult> Rematerialize(
     TF_ASSIGN_OR_RETURN(
         RematPlanResult planned,
         RunPlan(options, limit_bytes, module, execution_threads));
-    if (planned.changed && !compiled) MarkFusions(module);
+    if (planned.changed && !compiled) MarkFusedByPlan(module);
     return planned;
   }
   RematPlanResult result;

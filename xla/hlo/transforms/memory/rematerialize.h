@@ -156,7 +156,7 @@ RematPlanOptions MakeRematPlanOptions(
 // only. With accounting `ours` a plan meets the limit if its buffers can be
 // placed in a heap of that size, as the memory report and assign-offsets place
 // them. Accounting `auto` counts the result as it counted the module: the
-// fusions of a plan are marked where there were none (kFusedByPlanAttribute).
+// fusions of a plan are marked where there were none (MarkFusedByPlan).
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,
