@@ -221,10 +221,7 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
     }
     std::vector<HloInstruction*> operands;
     for (HloInstruction* operand : inst->operands()) {
-      HloInstruction* value = map.at(operand);
-      operands.push_back(operand->opcode() == HloOpcode::kParameter
-                             ? ShardedForRegion(*inst, *operand, value)
-                             : value);
+      operands.push_back(ShardedForRegion(*inst, *operand, map.at(operand)));
     }
     HloInstruction* inlined = caller->AddInstruction(
         inst->CloneWithNewOperands(inst->shape(), operands), inst->name());
