@@ -15,7 +15,6 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/ir/hlo_sharding_metadata.h"
 #include "xla/literal_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
@@ -579,39 +578,6 @@ TEST_F(HloModuleTest, Metadata) {
   EXPECT_EQ(module_.metadata()->proto().pass_metadata_size(), 0);
   EXPECT_EQ(module_.metadata()->proto().canonical_module_id(),
             module_.unique_id());
-}
-
-TEST_F(HloModuleTest, ShardingDomains) {
-  HloComputation::Builder builder("entry");
-  HloInstruction* p = builder.AddInstruction(Parameter(0));
-  HloInstruction* x = builder.AddInstruction(
-      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kExp, p));
-  HloInstruction* y = builder.AddInstruction(
-      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kNegate, x));
-  module_.AddEntryComputation(builder.Build());
-  x->set_sharding(HloSharding::SingleDevice(0));
-  y->set_sharding(HloSharding::SingleDevice(1));
-  ShardingDomainCreator creator;
-  HloInstruction* domain = creator(y, x, x);
-  ASSERT_NE(domain, nullptr);
-  EXPECT_EQ(domain->opcode(), HloOpcode::kDomain);
-  EXPECT_EQ(creator(y, x, x), domain);
-  EXPECT_EQ(domain->user_side_metadata().ToString(), "{maximal device=1}");
-  EXPECT_TRUE(domain->operand_side_metadata().Matches(
-      ShardingMetadata(x->sharding_ptr())));
-  EXPECT_FALSE(
-      domain->operand_side_metadata().Matches(domain->user_side_metadata()));
-  y->copy_sharding(x);
-  EXPECT_EQ(creator(y, x, x), nullptr);
-
-  DomainMetadata::Domain region;
-  p->clear_sharding();
-  region.instructions = {p, x};
-  ShardingMetadata device3(
-      std::make_shared<const HloSharding>(HloSharding::SingleDevice(3)));
-  ASSERT_TRUE(ShardingMetadata::NormalizeShardingDomain(region, &device3).ok());
-  EXPECT_EQ(p->sharding().GetUniqueDevice(), 3);
-  EXPECT_EQ(x->sharding().GetUniqueDevice(), 0);
 }
 
 }  // namespace

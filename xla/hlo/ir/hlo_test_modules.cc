@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/log/check.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -22,10 +23,12 @@
 #include "xla/hlo/ir/hlo_sharding_metadata.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/literal_util.h"
+#include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
 #include "xla/window_util.h"
+#include "xla/xla.pb.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -431,6 +434,14 @@ std::unique_ptr<HloModule> MakeSmallModule() {
   b.AddInstruction(HloInstruction::CreateTuple({add, reduce}));
   module->AddEntryComputationWithLayouts(b.Build());
   return module;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ModuleFromProto(
+    const HloModuleProto& proto) {
+  absl::StatusOr<HloModuleConfig> config =
+      HloModule::CreateModuleConfigFromProto(proto, DebugOptions());
+  if (!config.ok()) return config.status();
+  return HloModule::CreateFromProto(proto, *config);
 }
 
 }  // namespace xla

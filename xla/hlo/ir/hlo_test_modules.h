@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/hlo.pb.h"
 
 // Modules built by hand, for tests of printing and of protos.
 
@@ -19,6 +21,10 @@ void Decorate(HloModule* module);
 
 // add(a, b) of two f32[4] parameters, and a scalar reduction `sum`.
 std::unique_ptr<HloModule> MakeSmallModule();
+
+// The module of a proto, with the configuration that the proto has.
+absl::StatusOr<std::unique_ptr<HloModule>> ModuleFromProto(
+    const HloModuleProto& proto);
 
 }  // namespace xla
 

@@ -15,11 +15,9 @@
 #include "google/protobuf/stubs/logging.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/ir/hlo_test_modules.h"
 #include "xla/service/hlo.pb.h"
-#include "xla/xla.pb.h"
 
 namespace xla {
 namespace {
@@ -172,11 +170,7 @@ HloModuleProto MakeProto() {
 
 // Whether the proto makes a module; if so, everything is printed.
 bool ReadAndPrint(const HloModuleProto& proto) {
-  absl::StatusOr<HloModuleConfig> config =
-      HloModule::CreateModuleConfigFromProto(proto, DebugOptions());
-  if (!config.ok()) return false;
-  absl::StatusOr<std::unique_ptr<HloModule>> module =
-      HloModule::CreateFromProto(proto, *config);
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ModuleFromProto(proto);
   if (!module.ok()) return false;
   EXPECT_FALSE((*module)->ToString().empty());
   EXPECT_FALSE((*module)->ToString(HloPrintOptions()).empty());
