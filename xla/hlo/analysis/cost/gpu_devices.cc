@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,6 +147,12 @@ absl::StatusOr<DeviceDescription> LoadGpuDevice(absl::string_view device) {
   const std::string text{std::istreambuf_iterator<char>(file),
                          std::istreambuf_iterator<char>()};
   return GpuDeviceFromText(text, device);
+}
+
+absl::StatusOr<DeviceDescription> GivenOrLoadedGpuDevice(
+    const std::optional<DeviceDescription>& given, absl::string_view device) {
+  if (given.has_value()) return *given;
+  return LoadGpuDevice(device);
 }
 
 }  // namespace xla::gpu

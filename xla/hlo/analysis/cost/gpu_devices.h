@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_ANALYSIS_COST_GPU_DEVICES_H_
 #define XLA_HLO_ANALYSIS_COST_GPU_DEVICES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,12 @@ absl::StatusOr<stream_executor::DeviceDescription> GpuDeviceFromText(
 // A device by name, or from a file if `device` has a '/' or a '.' in it.
 // Errors: those of the above, and NotFound for a file that cannot be read.
 absl::StatusOr<stream_executor::DeviceDescription> LoadGpuDevice(
+    absl::string_view device);
+
+// `given` if there is one, else LoadGpuDevice(device): for passes that are told
+// their device by a description or by a name.
+absl::StatusOr<stream_executor::DeviceDescription> GivenOrLoadedGpuDevice(
+    const std::optional<stream_executor::DeviceDescription>& given,
     absl::string_view device);
 
 }  // namespace xla::gpu

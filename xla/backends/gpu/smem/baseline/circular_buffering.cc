@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/smem/baseline/async_statements.h"
 #include "xla/backends/gpu/smem/kernel_positions.h"
 #include "xla/status_macros.h"
 
@@ -132,21 +133,6 @@ struct Piece {
     statements.push_back(std::move(header));
   }
 };
-
-kir::Async CommitOf(kir::AsyncKind kind) {
-  kir::Async async;
-  async.op = kir::Async::Op::kCommit;
-  async.kind = kind;
-  return async;
-}
-
-kir::Async WaitOf(kir::AsyncKind kind, int keep) {
-  kir::Async async;
-  async.op = kir::Async::Op::kWait;
-  async.kind = kind;
-  async.keep = keep;
-  return async;
-}
 
 // The circular buffers of one loop.
 struct LoopPlan {

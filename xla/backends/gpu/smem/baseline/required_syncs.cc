@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/smem/baseline/async_statements.h"
 #include "xla/backends/gpu/smem/baseline/stack_allocator.h"
 #include "xla/backends/gpu/smem/baseline/thread_mapping.h"
 #include "xla/status_macros.h"
@@ -175,21 +176,6 @@ std::pair<Insertion, SmemSync> MakeAsync(int anchor, kir::Async async,
   return {std::move(insertion), std::move(record)};
 }
 
-kir::Async Commit(kir::AsyncKind kind) {
-  kir::Async async;
-  async.op = kir::Async::Op::kCommit;
-  async.kind = kind;
-  return async;
-}
-
-kir::Async Wait(kir::AsyncKind kind, int keep) {
-  kir::Async async;
-  async.op = kir::Async::Op::kWait;
-  async.kind = kind;
-  async.keep = keep;
-  return async;
-}
-
 class RawFinder : public SyncFinder {
  public:
   using SyncFinder::SyncFinder;
@@ -340,21 +326,21 @@ class RawFinder : public SyncFinder {
 
   void WaitForCopies(int anchor) {
     if (!authors_commits_) {
-      found_.push_back(MakeAsync(anchor, Commit(kir::AsyncKind::kCp),
+      found_.push_back(MakeAsync(anchor, CommitOf(kir::AsyncKind::kCp),
                                  SmemSync::Kind::kAsyncWait,
                                  "closes the group of copies"));
     }
-    found_.push_back(MakeAsync(anchor, Wait(kir::AsyncKind::kCp, 0),
+    found_.push_back(MakeAsync(anchor, WaitOf(kir::AsyncKind::kCp, 0),
                                SmemSync::Kind::kAsyncWait,
                                "copies must have arrived"));
     for (Pending& pending : pending_) pending.cp = false;
   }
 
   void WaitForStores(int anchor, absl::string_view why) {
-    found_.push_back(MakeAsync(anchor, Commit(kir::AsyncKind::kBulkStore),
+    found_.push_back(MakeAsync(anchor, CommitOf(kir::AsyncKind::kBulkStore),
                                SmemSync::Kind::kAsyncWait,
                                "closes the group of stores"));
-    found_.push_back(MakeAsync(anchor, Wait(kir::AsyncKind::kBulkStore, 0),
+    found_.push_back(MakeAsync(anchor, WaitOf(kir::AsyncKind::kBulkStore, 0),
                                SmemSync::Kind::kAsyncWait, std::string(why)));
   }
 
@@ -543,10 +529,11 @@ class WarFinder : public SyncFinder {
         int keep = buffer.circular.has_value()
                        ? buffer.circular->stages - buffer.circular->prefetch - 1
                        : 0;
-        found_.push_back(MakeAsync(end, Commit(kir::AsyncKind::kBulkStore),
+        found_.push_back(MakeAsync(end, CommitOf(kir::AsyncKind::kBulkStore),
                                    SmemSync::Kind::kAsyncWait,
                                    "closes the group of stores"));
-        found_.push_back(MakeAsync(end, Wait(kir::AsyncKind::kBulkStore, keep),
+        found_.push_back(MakeAsync(end,
+                                   WaitOf(kir::AsyncKind::kBulkStore, keep),
                                    SmemSync::Kind::kAsyncWait,
                                    absl::StrCat("the store reads ", Name(base),
                                                 ", which is written again")));

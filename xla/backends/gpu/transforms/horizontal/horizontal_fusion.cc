@@ -168,12 +168,8 @@ class Sets {
 absl::StatusOr<bool> HorizontalFusion::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  se::DeviceDescription device;
-  if (device_.has_value()) {
-    device = *device_;
-  } else {
-    TF_ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
-  }
+  TF_ASSIGN_OR_RETURN(const se::DeviceDescription device,
+                      GivenOrLoadedGpuDevice(device_, options_.device));
   int64_t merged = 0;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {

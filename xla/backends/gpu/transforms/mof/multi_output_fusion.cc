@@ -145,12 +145,8 @@ absl::StatusOr<FusionMemoryPlan> MultiOutputFusion::KeepToLimit(
 absl::StatusOr<bool> MultiOutputFusion::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  se::DeviceDescription device;
-  if (device_info_.has_value()) {
-    device = *device_info_;
-  } else {
-    TF_ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
-  }
+  TF_ASSIGN_OR_RETURN(const se::DeviceDescription device,
+                      GivenOrLoadedGpuDevice(device_info_, options_.device));
   if (!std::isfinite(options_.memory_weight) || options_.memory_weight < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("memory-weight=", options_.memory_weight,

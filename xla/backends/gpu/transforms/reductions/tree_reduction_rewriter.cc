@@ -238,12 +238,8 @@ absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> SplitInTwo(
 absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  se::DeviceDescription device;
-  if (device_.has_value()) {
-    device = *device_;
-  } else {
-    ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
-  }
+  ASSIGN_OR_RETURN(const se::DeviceDescription device,
+                   GivenOrLoadedGpuDevice(device_, options_.device));
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {

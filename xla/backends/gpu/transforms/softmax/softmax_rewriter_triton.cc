@@ -183,12 +183,8 @@ absl::StatusOr<bool> Rewriter::TryFuse(const RowKernel& kernel) {
 absl::StatusOr<bool> SoftmaxRewriterTriton::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  se::DeviceDescription device;
-  if (device_.has_value()) {
-    device = *device_;
-  } else {
-    TF_ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
-  }
+  TF_ASSIGN_OR_RETURN(const se::DeviceDescription device,
+                      GivenOrLoadedGpuDevice(device_, options_.device));
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
