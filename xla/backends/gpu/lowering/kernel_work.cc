@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel_code.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
-#include "xla/backends/gpu/kernel_ir/warp_mma.h"
+#include "xla/backends/gpu/lowering/warp_op_costs.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -34,111 +32,12 @@ constexpr int64_t kBanks = 32;
 constexpr int64_t kUnrolled = 4;
 
 // Cycles until a result can be used: what decides which chain is the longest,
-// about the weights that a price gives them (kernel_prices.cc).
+// about the weights that a price gives them (kernel_prices.cc). Of arithmetic:
+// warp_op_costs.h.
 constexpr double kMemoryLatency = 180;
 constexpr double kSharedLatency = 20;
 constexpr double kBarrierLatency = 15;
 constexpr double kShuffleLatency = 55;
-constexpr double kProductLatency = 35;  // of fragments of matrices
-constexpr double kLatency = 14;         // of an addition, with its operands
-
-// Of a warp's products of fragments: two of each block of its sums, since a
-// unit multiplies 32 bytes of the depth at once. Of f32 three each, of factors
-// that are split before; the sums are added afterwards.
-struct ProductCost {
-  double products, slots, cycles;
-};
-
-ProductCost CostOfProducts(const kir::Kernel& kernel, const kir::Expr& expr) {
-  constexpr double kSplit = 4;  // instructions for a register of a factor
-  std::string why;
-  const std::optional<kir::WarpMma> mma = kir::FindWarpMma(kernel, expr, &why);
-  if (!mma.has_value()) return {1, 1, kProductLatency};
-  const auto blocks = static_cast<double>(mma->down * mma->across);
-  if (mma->type != ElementType::kF32) {
-    return {2 * blocks, 2 * blocks, 2 * kProductLatency};
-  }
-  const auto registers =
-      static_cast<double>(2 * (4 * mma->down + 2 * mma->across));
-  return {6 * blocks, 6 * blocks + 8 * blocks + kSplit * registers,
-          3 * kProductLatency};
-}
-
-// Issue slots of an operation on f32 or s32, and cycles until its result. Those
-// of div and sigmoid were fitted to div.full alone, without the correction that
-// kernels make now (cuda_prelude.cc), which is counted.
-struct OpCost {
-  double slots;
-  double cycles;
-};
-constexpr OpCost kRounding = {4, 28};
-
-OpCost CostOf(absl::string_view op) {
-  static const auto& costs =
-      *new absl::flat_hash_map<absl::string_view, OpCost>(
-          {{"exp", {7, 125}},    {"log", {18, 180}},     {"sqrt", {8, 140}},
-           {"rsqrt", {16, 210}}, {"rcp", {8, 125}},      {"tanh", {24, 240}},
-           {"sin", {28, 210}},   {"cos", {28, 210}},     {"tan", {40, 280}},
-           {"expm1", {22, 240}}, {"log1p", {24, 240}},   {"cbrt", {24, 240}},
-           {"erf", {26, 240}},   {"sigmoid", {22, 270}}, {"div", {15, 175}},
-           {"rem", {24, 210}},   {"pow", {60, 420}},     {"atan2", {50, 420}},
-           {"sign", {3, 30}},    {"floor", {2, 15}},     {"ceil", {2, 15}},
-           {"rint", {2, 15}},    {"round", {4, 30}},     {"popcnt", {2, 15}},
-           {"clz", {2, 15}},     {"clamp", {2, 20}}});
-  const auto it = costs.find(op);
-  return it == costs.end() ? OpCost{1, kLatency} : it->second;
-}
-
-// The same on a type.
-OpCost CostOf(absl::string_view op, ElementType type) {
-  OpCost cost = CostOf(op);
-  switch (type) {
-    case ElementType::kF64:
-      return {2 * cost.slots, 2 * cost.cycles};
-    case ElementType::kS64:
-    case ElementType::kU64:
-      return {3 * cost.slots, 3 * cost.cycles};
-    case ElementType::kF16:
-    case ElementType::kBF16:
-    case ElementType::kF8E4M3FN:
-    case ElementType::kF8E5M2:
-      // Computed as f32, and rounded.
-      return {cost.slots + kRounding.slots, cost.cycles + kRounding.cycles};
-    default:
-      return cost;
-  }
-}
-
-// Slots of an index: additions, and divisions that are no shifts.
-double IndexSlots(const AffineExpr& expr) {
-  double slots = 0;
-  for (const AffineExpr::Term& term : expr.terms()) {
-    slots += 1;
-    for (const AffineExpr::Atom& atom : term.factors) {
-      if (atom->op == AffineExpr::Op::kSymbol) continue;
-      const bool divides = atom->op == AffineExpr::Op::kFloorDiv ||
-                           atom->op == AffineExpr::Op::kMod;
-      const std::optional<int64_t> by =
-          divides ? atom->args.back().AsConstant() : std::nullopt;
-      slots += !divides                                              ? 1
-               : by.has_value() && *by > 0 && (*by & (*by - 1)) == 0 ? 1
-                                                                     : 4;
-      for (const AffineExpr& arg : atom->args) slots += IndexSlots(arg);
-    }
-  }
-  return slots;
-}
-
-// Exchanges by which a warp, or as many neighbors as a second argument says,
-// combine their values.
-double ShufflesOf(const kir::Expr& expr) {
-  double steps = 0;
-  for (int lanes = kir::LanesOfWarpReduce(expr).value_or(kir::kWarpThreads);
-       lanes > 1; lanes /= 2) {
-    ++steps;
-  }
-  return steps;
-}
 
 using Lanes = std::array<int64_t, kir::kWarpThreads>;
 using Mask = uint32_t;
