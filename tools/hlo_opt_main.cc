@@ -104,8 +104,9 @@ ABSL_FLAG(std::string, print_before, "",
 ABSL_FLAG(std::string, print_after, "",
           "Print the module after passes whose name matches this expression.");
 ABSL_FLAG(std::string, fuel, "",
-          "For bisection: run a pass only this often (PASS=RUNS,...), or let "
-          "it rewrite only this often (hlo-rematerialization.rewrite=COUNT).");
+          "For bisection: run a pass at most this many times (PASS=RUNS,...), "
+          "or let it make at most this many rewrites "
+          "(hlo-rematerialization.rewrite=COUNT).");
 ABSL_FLAG(std::string, reproducer, "",
           "Where to write a text test if a pass fails.");
 

@@ -20,7 +20,7 @@ struct HloElementTypeConverterOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("eliminate", eliminate, "element type that nothing computes in");
+    visit("eliminate", eliminate, "element type to eliminate");
     visit("replace-with", replace_with, "element type to compute in instead");
   }
 };

@@ -20,8 +20,8 @@ struct GemmFusionOptions {
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
     visit("upstream", upstream,
-          "as OpenXLA where no library is asked: converted operands and "
-          "elementwise results, whatever time it takes, but no slices");
+          "fuse what OpenXLA fuses when it tries no library call: converted "
+          "operands and elementwise results, whatever the cost, but no slices");
   }
 };
 

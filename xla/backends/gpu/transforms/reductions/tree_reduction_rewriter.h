@@ -22,7 +22,8 @@ struct TreeReductionRewriterOptions {
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
     visit("fill", fill,
-          "splits long columns, too, that would leave most of it idle");
+          "also split column reductions that would leave most of the device "
+          "idle");
   }
 };
 
