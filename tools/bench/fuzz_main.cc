@@ -196,7 +196,7 @@ std::optional<Target> MakeTarget(absl::string_view name,
   return std::nullopt;
 }
 
-// Of the processor: a busy machine makes no findings.
+// Limits processor time, so that a busy machine makes no findings.
 void LimitTime() {
   itimerval limit = {};
   limit.it_value.tv_sec = absl::GetFlag(FLAGS_timeout);

@@ -21,7 +21,7 @@ namespace xla {
 namespace evaluator {
 namespace {
 
-// Of the operand, or of the tuple that a call makes of one or several.
+// The operand's, or that of the tuple that a call makes of its operands.
 Shape ShapeOfOperands(const HloCustomCallInstruction& call) {
   if (call.operand_count() == 1 &&
       (!call.shape().IsTuple() || call.operand(0)->shape().IsTuple())) {

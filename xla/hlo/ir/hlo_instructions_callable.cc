@@ -219,7 +219,7 @@ std::vector<HloInstruction*> HloCallableInstruction::AddOutputs(
       CHECK_OK(ReplaceAllUsesWithDifferentShape(element));
     }
   }
-  // Of fewer leaves than there are now.
+  // It is for fewer leaves than there are now.
   clear_sharding();
   tuple->clear_sharding();
 

@@ -112,7 +112,7 @@ HloPtr HloSendDoneInstruction::CloneWithNewOperandsImpl(
   CHECK_EQ(new_operands.size(), 1);
   auto clone = std::make_unique<HloSendDoneInstruction>(
       new_operands[0], channel_id(), is_host_transfer());
-  // Of a send that gives (data, token) it may give both.
+  // If the send gives (data, token), it may give both.
   *clone->mutable_shape() = shape;
   return clone;
 }

@@ -39,7 +39,7 @@ using A = Attribute;
 
 namespace {
 
-// Of the computation that a short form stands for.
+// The name of the computation that a short form stands for.
 constexpr absl::string_view kWrapperName = "async_wrapped";
 
 // ((operands), results, context...)

@@ -19,7 +19,7 @@ using A = Attribute;
 
 namespace {
 
-// Of two arrays; where a size is not known, nobody can tell.
+// True, too, where a size is not known.
 bool MayHaveEqualSizes(const Shape& a, const Shape& b) {
   if (!a.IsArray() || !b.IsArray() || a.is_unbounded_dynamic() ||
       b.is_unbounded_dynamic()) {

@@ -22,7 +22,7 @@
 namespace xla {
 namespace {
 
-// Of a comparator, as a tree.
+// Nodes of a comparator that is expanded to a tree.
 constexpr int kMostNodes = 1 << 8;
 // Ways in which two elements can differ: 10 keys, if none is a truth.
 constexpr size_t kMostCases = 1 << 16;
@@ -56,7 +56,7 @@ struct Key {
   bool IsEqual(int digit) const {
     return is_truth ? digit == 0 || digit == 3 : digit == 1;
   }
-  // Of the elements the other way around.
+  // The digit of the elements in the other order.
   int Mirrored(int digit) const {
     return IsEqual(digit) ? digit : less() + greater() - digit;
   }
@@ -88,7 +88,7 @@ class TableChecker {
     return true;
   }
 
-  // Of the cases that have the digits: whether the other keys make an order.
+  // Whether the other keys make an order in the cases that have the digits.
   bool IsOrder() {
     if (All(false)) return true;
     for (size_t k = 0; k < keys_.size(); ++k) {

@@ -15,7 +15,7 @@
 
 namespace xla::hlo_sharding_util {
 
-// Of the text of a sharding, and of the sizes of an f32 array.
+// The sharding that a text says, and the f32 array of these sizes.
 HloSharding S(const std::string& text);
 Shape Dims(std::vector<int64_t> dims);
 

@@ -67,7 +67,7 @@ double Wrap(double value, int bits, bool is_signed) {
   const double low = is_signed ? -modulus / 2 : 0;
   const double end = low + modulus;
   double v = std::trunc(value);
-  // Of 64 bits, the end stands for the number before it, which no double is.
+  // With 64 bits, the end stands for the last integer, which no double is.
   if (v >= low && (v < end || (v == end && bits == 64))) return v;
   v = std::fmod(v, modulus);
   if (v < low) v += modulus;
@@ -120,7 +120,7 @@ double ShiftRight(double a, double b) {
                              static_cast<int>(b));
 }
 
-// Of integers, 1 / a^-b towards zero where b is negative.
+// Integers: 1 / a^-b, rounded towards zero, where b is negative.
 double Power(double a, double b, ElementType type) {
   if (IntegerBits(type) == 0) return std::pow(a, b);
   if (b < 0) {

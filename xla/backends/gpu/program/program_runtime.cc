@@ -135,7 +135,7 @@ static double Overhead() {
 
 // ---- arrays in .npz files ----
 
-// Of a folder, streams would open and then throw.
+// Not by a stream: it opens a folder, and throws when it reads.
 static std::string ReadFile(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
   std::string bytes;

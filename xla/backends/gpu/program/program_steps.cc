@@ -139,7 +139,7 @@ absl::StatusOr<ProgramSteps::Step> ProgramSteps::StepOf(
       return Conditional(hlo);
     case HloOpcode::kPartitionId:
     case HloOpcode::kReplicaId: {
-      // Of the only device.
+      // There is one device: 0.
       ASSIGN_OR_RETURN(const int64_t offset, memory_.OffsetOf(&hlo));
       return Step{absl::StrCat("  Write(", offset, ", kZero, ",
                                ShapeUtil::ByteSizeOf(hlo.shape()), ");  // ",

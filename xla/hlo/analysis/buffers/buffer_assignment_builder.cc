@@ -146,7 +146,7 @@ absl::Status BufferAssignmentBuilder::AssignPresets() {
   return absl::OkStatus();
 }
 
-// Of equal sizes results come first, so that their memory is there for others,
+// Among equal sizes, results come first, so that others can use their memory,
 // and then what is defined first in the post order of the computations.
 std::vector<const HloBuffer*> BufferAssignmentBuilder::OrderedBuffers() const {
   using Key = std::tuple<int64_t, bool, int64_t>;

@@ -24,7 +24,7 @@ namespace xla {
 namespace {
 
 constexpr int kMaxLentTries = 1024;
-// Of one instruction, beyond which operands are not asked.
+// At most this many operands of one instruction are asked.
 constexpr int64_t kMaxOperands = 256;
 
 bool MustNotLiveOut(const HloBuffer& buffer, const HloAliasAnalysis& alias,
@@ -87,7 +87,7 @@ bool LentMemory::IsFree(const Busy& busy, const HloBuffer& buffer) const {
   for (const HloValue* value : buffer.values()) {
     const HloLiveRange::TimeBound* range = RangeOf(*value);
     if (range == nullptr) return false;
-    // Of those that start before this one ends, the last ones.
+    // The last of those that start before this one ends.
     auto it = busy.lower_bound({range->end + 1, 0});
     while (it != busy.begin()) {
       const auto [its_start, its_end] = (--it)->first;

@@ -60,7 +60,7 @@ int64_t ValidPositions(int64_t input, int64_t output,
   return valid;
 }
 
-// Of the scalars that say where a dynamic slice starts, the first alone is in
+// Only the first of the scalars that say where a dynamic slice starts counts in
 // the total, as in OpenXLA.
 void CountOneStartIndex(const HloInstruction& hlo, int64_t first,
                         HloCostProperties& properties) {

@@ -300,7 +300,7 @@ absl::StatusOr<HloSharding> HloSharding::MakeTiled(
     };
     if (is_whole(OpSharding::MANUAL)) return Manual(metadata);
     if (is_whole(OpSharding::UNREDUCED)) return Unreduced(metadata);
-    // Of several types on one device none says anything.
+    // On one device, several types say nothing.
     if (devices == 1) return Replicate(metadata);
     return Subgroup(assignment, subgroup_types, metadata);
   }

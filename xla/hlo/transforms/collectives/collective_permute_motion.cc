@@ -225,7 +225,7 @@ absl::StatusOr<bool> RunOnLoop(HloInstruction* loop) {
   for (int64_t i = 0; i < root->operand_count(); ++i) {
     HloInstruction* end = root->mutable_operand(i);
     const std::optional<Chain> chain = ChainTo(end);
-    // Of other elements it is needed where it is.
+    // A permute that other elements need as well stays where it is.
     if (!chain.has_value() || absl::c_count(root->operands(), end) > 1) {
       continue;
     }

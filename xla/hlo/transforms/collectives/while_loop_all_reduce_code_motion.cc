@@ -26,7 +26,7 @@ namespace {
 struct Sum {
   int64_t index = 0;
   HloInstruction* add = nullptr;
-  // Of `add`.
+  // The operand of `add` that is the all-reduce.
   int64_t reduced_operand = 0;
 };
 

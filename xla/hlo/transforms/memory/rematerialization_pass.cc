@@ -58,8 +58,8 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
                       MemoryLimit::Parse(options_.memory_limit));
   const MemoryAccounting accounting =
       AccountingOf(options_.accounting, *module);
-  // Of what is live now: 100 % and more hold without a plan, also where buffers
-  // do not find places without gaps.
+  // The share is of what is live now: 100 % and more hold without a plan, also
+  // where buffers cannot be placed without gaps.
   if (options_.strategy == RematerializationAlgorithm::kPlan &&
       limit.is_share() && limit.BytesOf(100) >= 100) {
     return false;

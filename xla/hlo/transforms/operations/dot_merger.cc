@@ -92,7 +92,7 @@ PrimitiveType TypeOfAll(absl::Span<HloInstruction* const> dots) {
   for (const HloInstruction* dot : dots) {
     const PrimitiveType other = dot->shape().element_type();
     if (primitive_util::CastPreservesValues(other, type)) continue;
-    // Of f16 and bf16, for instance, neither holds the other.
+    // Neither of f16 and bf16, for instance, holds the other.
     type = primitive_util::CastPreservesValues(type, other) ? other : F32;
   }
   return type;

@@ -73,7 +73,7 @@ class Decomposition {
   }
 
   HloInstruction* convert_;
-  // Of the arithmetic.
+  // What the arithmetic is done in.
   const PrimitiveType type_;
 };
 

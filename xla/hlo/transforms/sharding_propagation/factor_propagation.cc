@@ -354,7 +354,7 @@ class Propagation {
       HloSharding result = HloSharding::Replicate();
       if (!inst->shape().IsTuple()) {
         result = LeafResult(first, *inst, 0);
-        // Of what is fed, and not of the token.
+        // The sharding of the values fed, not of the token.
         if (inst->opcode() == HloOpcode::kOutfeed) {
           result = HloSharding::Single(inst->operand(0)->shape(),
                                        HloSharding::Replicate());

@@ -143,7 +143,7 @@ Rule ReduceRule(const HloInstruction& inst) {
   return b.Build();
 }
 
-// Of scaled dots also: their scales go with the values, in the partitioner.
+// For scaled dots, too: the partitioner lets the scales go with the values.
 Rule DotRule(const HloInstruction& inst, const DotDimensionNumbers& dims) {
   if (inst.opcode() == HloOpcode::kDot && inst.operand_count() != 2) {
     return std::nullopt;

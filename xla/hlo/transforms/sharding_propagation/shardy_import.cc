@@ -310,7 +310,7 @@ class Importer {
   absl::StatusOr<std::optional<HloSharding>> Leaf(const HloInstruction& inst,
                                                   const Shape& shape,
                                                   const SdySharding& value) {
-    // Of placeholders too, for their places in the list.
+    // Placeholders have an entry, too, so that the others keep their places.
     const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
     priorities_.push_back(
         rank == value.rank ? absl::StrJoin(value.priorities, ",")

@@ -129,7 +129,7 @@ class DeadInstructionRemover {
            HasTrueAttribute(inst, "xla_disable_while_loop_dce");
   }
 
-  // Of the end of an asynchronous operation: the link that cannot go with it.
+  // If `inst` ends an asynchronous operation: the link that cannot go with it.
   const HloInstruction* LinkThatStays(const HloInstruction& inst) const {
     if (!inst.IsAsyncDone()) return nullptr;
     return AsyncLinkThatStays(inst, [this](const HloInstruction& link) {

@@ -21,7 +21,7 @@ HloSharding ShardingOfElements(const HloSharding& sharding, const Shape& tuple,
   if (!sharding.IsTuple()) return sharding;
   std::vector<HloSharding> leaves;
   for (int64_t i : kept) {
-    // Of an empty tuple there is nothing to say, beside other elements.
+    // Beside other elements, an empty tuple has no sharding.
     if (ShapeUtil::GetLeafCount(tuple.tuple_shapes(i)) == 0) continue;
     HloSharding element = sharding.GetSubSharding(tuple, {i});
     if (element.IsTuple()) {

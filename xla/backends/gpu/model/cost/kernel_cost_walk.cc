@@ -210,8 +210,8 @@ Runner RunnerOf(HloOpcode opcode) {
   return Runner::kGeneratedKernel;
 }
 
-// Of a value that the programs of a custom fusion keep, as they keep a row: it
-// is computed, or read, once for all that read it at its place.
+// A value that the programs of a custom fusion keep, as they keep a row, is
+// computed, or read, once for all that read it at its place.
 OperandCost ReadsOfKept(const OperandCost& reads, bool is_parameter) {
   ValueAccess kept = reads.accesses[0];
   for (const ValueAccess& access : reads.accesses) {

@@ -18,7 +18,7 @@
 namespace xla::gpu {
 namespace {
 
-// Of a copy, for each byte that it reads or writes.
+// For each byte that a copy reads or writes.
 constexpr double kMinMultiplicationsPerByte = 16;
 
 // An operand's dimensions by what they stand for, as the dot's numbers name

@@ -85,7 +85,7 @@ Named NameOf(const HloInstruction& inst, const OpScope& scope) {
   const size_t slash = scope.layer.rfind('/');
   std::string leaf = Identifier(WithoutNumbers(
       slash == scope.layer.npos ? scope.layer : scope.layer.substr(slash + 1)));
-  // Of block_7 there is only block_ left.
+  // WithoutNumbers leaves block_ of block_7.
   while (absl::EndsWith(leaf, "_")) leaf.pop_back();
   Named named;
   named.source = InstructionSource(inst);

@@ -251,9 +251,9 @@ absl::StatusOr<int64_t> RematTrials::PlaceBest() {
   return least_excess;
 }
 
-// Of clones of fusions with several results, some have no readers; other orders
-// and readers leave copies without a purpose. Backends drop both, which moves
-// what is in memory.
+// Some results of cloned multi-output fusions have no readers; other orders and
+// readers leave copies without a purpose. Backends drop both, which changes
+// what is live.
 absl::Status RematTrials::Settle(HloModule* module) const {
   if (!lost_reads_.has_value()) return absl::OkStatus();
   const absl::flat_hash_set<absl::string_view> threads(

@@ -285,9 +285,9 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  // Of the known programs the cheapest that fits, at any rate, and those that
-  // need a little more: a few more drops cost less than all of them found anew,
-  // and the work that is left may not be enough for that.
+  // Starts from the cheapest known program that fits, and from those that need
+  // a little more: a few more drops cost less than finding all of them anew,
+  // for which the work that is left may not suffice.
   absl::Status TryKnown() {
     std::vector<RematProgram> above;
     std::optional<RematProgram> fitting;
