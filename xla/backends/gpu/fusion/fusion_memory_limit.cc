@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/memory/limit/distinct_bytes.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/status_macros.h"
 
@@ -193,9 +194,11 @@ void ExplainUndone(const FusionMemoryPlan& plan,
     record.kind = FusionRecord::Kind::kUndone;
     record.producer = undone.members.front();
     record.consumers.assign(undone.members.begin() + 1, undone.members.end());
-    record.reason =
-        absl::StrCat("peak ", undone.peak_bytes, " > ",
-                     std::max(plan.limit_bytes, plan.unfused_peak_bytes), " B");
+    const auto [peak, limit] =
+        DistinctBytes(static_cast<double>(undone.peak_bytes),
+                      static_cast<double>(
+                          std::max(plan.limit_bytes, plan.unfused_peak_bytes)));
+    record.reason = absl::StrCat("peak ", peak, " > ", limit);
     record.held_bytes = undone.held_bytes;
     explanation->Record(std::move(record));
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/util/json_util.h"
+#include "xla/hlo/analysis/byte_size.h"
 
 namespace xla::gpu {
 namespace {
@@ -41,10 +42,13 @@ std::string Pair(const FusionExplanationProto::Record& record) {
 std::string Figures(const FusionExplanationProto::Record& record) {
   std::vector<std::string> parts;
   if (record.has_saved_bytes()) {
-    parts.push_back(absl::StrFormat("saves %.0f B", record.saved_bytes()));
+    const double saved = record.saved_bytes();
+    parts.push_back(saved < 0
+                        ? absl::StrCat("moves ", HumanBytes(-saved), " more")
+                        : absl::StrCat("saves ", HumanBytes(saved)));
   }
   if (record.has_held_bytes()) {
-    parts.push_back(absl::StrFormat("holds %.0f B", record.held_bytes()));
+    parts.push_back(absl::StrCat("holds ", HumanBytes(record.held_bytes())));
   }
   if (record.has_unfused_seconds() && record.has_fused_seconds()) {
     parts.push_back(absl::StrFormat("%.2f -> %.2f us",

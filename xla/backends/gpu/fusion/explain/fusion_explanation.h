@@ -81,7 +81,7 @@ class ExplainingPass {
 //
 //   multi-output-fusion: 1 fused, 2 refused
 //   fused:
-//     sibling p: mul, div: saves 4096 B
+//     sibling p: mul, div: saves 4.0 KiB
 //   refused:
 //     shared memory: 49536 > 49152 B (1)
 //       sibling p: r0, r1

@@ -9,7 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
@@ -17,6 +17,7 @@
 #include "xla/backends/gpu/transforms/mof/mof_held_bytes.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
+#include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/fusion_decision.h"
@@ -324,8 +325,10 @@ class BySavings {
           FusionDecision::Forbid(
               price.saved_bytes <= 0
                   ? "saves no bytes"
-                  : absl::StrFormat("saves %.0f B, but holds %d B longer",
-                                    price.saved_bytes, price.held_bytes)));
+                  : absl::StrCat(
+                        "saves ", HumanBytes(price.saved_bytes), ", but holds ",
+                        HumanBytes(static_cast<double>(price.held_bytes)),
+                        " longer")));
     } else if (is_new && !queue_.empty() && price.price < queue_.top().price) {
       pair->queued_price = price.price;
       queue_.push({price.price, a, b});
