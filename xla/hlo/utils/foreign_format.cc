@@ -1,5 +1,9 @@
 #include "xla/hlo/utils/foreign_format.h"
 
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -34,7 +38,34 @@ std::string Packed(absl::string_view by, absl::string_view unpack) {
                       " FILE | TOOL - (standard input)");
 }
 
+// Whether a line of the text starts like a module.
+bool HasHloModule(absl::string_view text) {
+  return absl::StartsWith(text, "HloModule ") ||
+         absl::StrContains(text, "\nHloModule ");
+}
+
+// Text has no control characters but those that move the cursor.
+bool IsBinary(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(c) && !absl::ascii_isspace(c);
+  });
+}
+
 }  // namespace
+
+std::string NameOfUnwantedFile(absl::string_view contents) {
+  const absl::string_view start = contents.substr(0, 4096);
+  if (std::string advice = ForeignFormatAdvice(start); !advice.empty()) {
+    return advice;
+  }
+  if (IsBinary(start)) return "binary, such as a proto of an HLO module";
+  if (HasHloModule(start)) return "an HLO module";
+  if (absl::StartsWith(start, "hlo_module {") ||
+      absl::StrContains(start, "\nentry_computation_name:")) {
+    return "a proto of an HLO module as text";
+  }
+  return "";
+}
 
 std::string ForeignFormatAdvice(absl::string_view contents) {
   if (absl::StartsWith(contents, "\x1f\x8b")) return Packed("gzip", "zcat");

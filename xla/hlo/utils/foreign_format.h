@@ -17,6 +17,11 @@ namespace xla {
 //   "module @jit_f { func.func …" → "StableHLO, not HLO; JAX writes HLO with …"
 std::string ForeignFormatAdvice(absl::string_view contents);
 
+// What a file is to a tool that reads text, but no HLO: "an HLO module",
+// "binary, such as a proto of an HLO module", or the advice above. Empty for
+// other text. Looks at the first 4 KiB.
+std::string NameOfUnwantedFile(absl::string_view contents);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_UTILS_FOREIGN_FORMAT_H_

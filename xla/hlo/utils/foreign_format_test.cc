@@ -25,6 +25,19 @@ TEST(ForeignFormatTest, SaysWhatToDo) {
               HasSubstr("jax.jit(f).lower"));
 }
 
+TEST(ForeignFormatTest, NamesWhatReadersOfOtherTextMeet) {
+  EXPECT_EQ(NameOfUnwantedFile("// RUN: x\nHloModule m\n"), "an HLO module");
+  EXPECT_EQ(NameOfUnwantedFile("\n\x95\x01\n\x01m\x12"),
+            "binary, such as a proto of an HLO module");
+  EXPECT_EQ(NameOfUnwantedFile("hlo_module {\n  name: \"m\"\n"),
+            "a proto of an HLO module as text");
+  EXPECT_EQ(NameOfUnwantedFile("name: \"m\"\nentry_computation_name: \"e\"\n"),
+            "a proto of an HLO module as text");
+  EXPECT_THAT(NameOfUnwantedFile("\x1f\x8b\x08"), HasSubstr("zcat FILE"));
+  EXPECT_EQ(NameOfUnwantedFile("id,lower,upper,size\r\n1,0,4,8\n"), "");
+  EXPECT_EQ(NameOfUnwantedFile("kernel k {\n  # of an HloModule \n"), "");
+}
+
 TEST(ForeignFormatTest, NamesWhatLiesBesideModules) {
   EXPECT_THAT(ForeignFormatAdvice("BufferAssignment:\nallocation 0: size 4"),
               HasSubstr("buffer assignment, not HLO"));

@@ -28,6 +28,7 @@
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
+#include "xla/hlo/utils/foreign_format.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -192,8 +193,15 @@ class Driver {
     std::vector<kir::Kernel> all;
     for (const std::string& path : paths) {
       ASSIGN_OR_RETURN(std::string text, ReadFileOrStdin(path));
+      const std::string name = path == "-" ? "<stdin>" : path;
+      if (const std::string other = NameOfUnwantedFile(text); !other.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            name, ": error: ", other,
+            "; kir-opt reads kernels, as hlo-opt MODULE --pipeline=gpu "
+            "--emit=kir writes them"));
+      }
       ASSIGN_OR_RETURN(std::vector<kir::Kernel> kernels,
-                       kir::ParseKernels(text, path == "-" ? "<stdin>" : path));
+                       kir::ParseKernels(text, name));
       std::move(kernels.begin(), kernels.end(), std::back_inserter(all));
     }
     has_several_ = all.size() > 1;

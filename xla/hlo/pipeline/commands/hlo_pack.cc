@@ -16,6 +16,7 @@
 #include "xla/hlo/analysis/packing/packing_problem.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
+#include "xla/hlo/utils/foreign_format.h"
 
 namespace xla {
 
@@ -29,8 +30,15 @@ absl::Status RunHloPack(const HloPackOptions& options, std::string* summary) {
   const absl::Time start = absl::Now();
   absl::StatusOr<std::string> text = ReadFileOrStdin(options.input);
   if (!text.ok()) return text.status();
-  absl::StatusOr<packing::PackingProblem> problem = packing::ParsePackingCsv(
-      *text, options.input == "-" ? "<stdin>" : options.input);
+  const std::string name = options.input == "-" ? "<stdin>" : options.input;
+  if (const std::string other = NameOfUnwantedFile(*text); !other.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": error: ", other,
+        "; hlo-pack reads tables of buffers, as hlo-explain MODULE "
+        "--buffers=buffers.csv writes them"));
+  }
+  absl::StatusOr<packing::PackingProblem> problem =
+      packing::ParsePackingCsv(*text, name);
   if (!problem.ok()) return problem.status();
 
   packing::OffsetPlannerOptions planner_options;
