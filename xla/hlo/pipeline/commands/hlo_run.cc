@@ -175,21 +175,23 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
   return results;
 }
 
-absl::Status CheckSignature(const HloModule& a, const HloModule& b) {
+// InvalidArgument where no arguments suit both modules.
+absl::Status CheckSignature(const std::string& path, const HloModule& a,
+                            const std::string& other_path, const HloModule& b) {
   const HloComputation* x = a.entry_computation();
   const HloComputation* y = b.entry_computation();
   if (x->num_parameters() != y->num_parameters()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the modules take ", x->num_parameters(), " and ",
-                     y->num_parameters(), " parameters"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " and ", other_path, " cannot be compared: they take ",
+        x->num_parameters(), " and ", y->num_parameters(), " parameters"));
   }
   for (int64_t i = 0; i < x->num_parameters(); ++i) {
     const Shape& p = x->parameter_instruction(i)->shape();
     const Shape& q = y->parameter_instruction(i)->shape();
     if (!ShapeUtil::Compatible(p, q)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("parameter ", i, " is ", ShapeUtil::HumanString(p),
-                       " and ", ShapeUtil::HumanString(q)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " and ", other_path, " cannot be compared: parameter ", i,
+          " is ", ShortShape(p), " and ", ShortShape(q)));
     }
   }
   return absl::OkStatus();
@@ -233,7 +235,7 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
                      const Arguments& arguments, std::ostream& out) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> other,
                       ReadAndVerify(options, options.compare));
-  TF_RETURN_IF_ERROR(CheckSignature(module, *other));
+  TF_RETURN_IF_ERROR(CheckSignature(path, module, options.compare, *other));
   MeaningOptions meaning;
   meaning.max_steps = options.max_steps;
   TF_ASSIGN_OR_RETURN(meaning.memory_limit_bytes, MemoryBytes(options));

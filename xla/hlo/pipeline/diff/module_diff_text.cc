@@ -90,6 +90,20 @@ std::string HeaderLine(absl::string_view line) {
                       " -> ", Around(after, difference));
 }
 
+// Says so where hardly an instruction of one module is in the other: layers
+// and causes then have little to do with each other.
+std::string NoteOnUnlike(const ModuleDiff& diff) {
+  constexpr double kFew = 20, kShare = 0.2;
+  const double matched =
+      diff.same() + diff.in_changed_context() + diff.rewired() + diff.changed();
+  const double larger = matched + std::max(diff.removed(), diff.added());
+  if (larger < kFew || matched >= kShare * larger) return "";
+  return absl::StrFormat(
+      "  note: the modules have little in common (%.0f of %.0f instructions); "
+      "are they versions of one program, at the same stage?\n",
+      matched, larger);
+}
+
 std::string Summary(const ModuleDiff& diff) {
   const ModuleDiff::Side& a = diff.before();
   const ModuleDiff::Side& b = diff.after();
@@ -126,6 +140,7 @@ std::string Summary(const ModuleDiff& diff) {
       "changed, %.0f removed, %.0f added\n",
       diff.same(), diff.in_changed_context(), diff.rewired(), diff.changed(),
       diff.removed(), diff.added());
+  absl::StrAppend(&out, NoteOnUnlike(diff));
   if (diff.order_differs()) {
     absl::StrAppend(&out, "  they run in a different order\n");
   }
