@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,15 +19,14 @@
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/memory/report/remat_report.h"
-#include "xla/hlo/memory/report/xla_buffer_assignment.h"
 #include "xla/hlo/pipeline/compiled_memory.h"
+#include "xla/hlo/pipeline/explain_notes.h"
 #include "xla/hlo/pipeline/explain_pages.h"
 #include "xla/hlo/pipeline/page/explain_kernels.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
@@ -130,52 +127,19 @@ absl::Status ListModules(const std::string &folder, std::ostream &out) {
   return absl::OkStatus();
 }
 
-// Says so if the module is that of all devices together, and that `--as` shows
-// what `shown` says.
-std::string NoteOnDevices(const HloModule &module, absl::string_view shown) {
-  if (IsPartitioned(module)) return "";
-  const int64_t devices = module.config().num_partitions() > 1
-                              ? module.config().num_partitions()
-                              : DevicesOfShardings(module);
-  if (devices == 1 || !HasShardings(module)) return "";
-  const std::string flag = module.config().num_partitions() > 1
-                               ? ""
-                               : absl::StrCat(" --num-partitions=", devices);
-  return absl::StrCat("\nnote: this is the module of all ", devices,
-                      " devices together; --as=gpu", flag, " shows ", shown,
-                      "\n");
-}
-
-// Names the flag that fuses a module first, if nothing has and no flag says
-// what to run; or the one that does not, if one is compiled without asking.
-std::string NoteOnFusion(const HloExplainOptions &options,
-                         const MemoryReport::Input &input) {
-  if (input.passes() == "gpu" && options.prepare.as.empty()) {
-    return "\nnote: these are the figures of one device, as --as=gpu compiles "
-           "the module; --as=prepare shows all devices together\n";
-  }
-  if (input.optimized() || input.passes() != "prepare" ||
-      options.prepare.as == input.passes()) {
-    return "";
-  }
-  return "\nnote: nothing is fused yet; --as=gpu or --as=cpu compiles the "
-         "module first\n";
-}
-
 absl::Status ExplainCollectives(const HloExplainOptions &options,
-                                const PassRegistry &registry, HloModule *module,
+                                const PassRegistry &registry,
+                                std::unique_ptr<HloModule> *module,
                                 std::ostream &out) {
-  if (options.prepare.num_partitions > 0) {
-    module->mutable_config().set_num_partitions(options.prepare.num_partitions);
-    module->mutable_config().set_use_spmd_partitioning(
-        options.prepare.num_partitions > 1);
-  }
-  Preparation preparation;
+  SetNumPartitions(options.prepare, module->get());
+  TF_ASSIGN_OR_RETURN(const OneDevice one,
+                      CompileForOneDevice(options.prepare, registry, module));
+  Preparation preparation = one.preparation.value_or(Preparation{});
   if (options.prepare.passes.has_value() || !options.prepare.as.empty()) {
-    TF_ASSIGN_OR_RETURN(preparation,
-                        RunPreparation(options.prepare, registry, module));
+    TF_ASSIGN_OR_RETURN(
+        preparation, RunPreparation(options.prepare, registry, module->get()));
   }
-  const HloModuleConfig &config = module->config();
+  const HloModuleConfig &config = (*module)->config();
   const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
                           std::max<int64_t>(config.num_partitions(), 1);
   TF_ASSIGN_OR_RETURN(
@@ -183,16 +147,19 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
       MeshCost::FromText(options.mesh.empty() ? absl::StrCat(devices)
                                               : options.mesh));
   TF_ASSIGN_OR_RETURN(const CollectiveReport report,
-                      BuildCollectiveReport(*module, mesh));
+                      BuildCollectiveReport(**module, mesh));
   if (options.json_text != nullptr) {
     *options.json_text = CollectiveReportToJson(report);
   }
+  const std::string note = one.preparation.has_value() ? NoteOnOneDevice()
+                           : !one.refusal.ok()
+                               ? NoteOnRefusal(**module, one.refusal)
+                               : NoteOnDevices(**module, "their collectives");
   out << (options.json
               ? CollectiveReportToJson(report)
               : absl::StrCat(
-                    CollectiveReportToText(report, options.max_buffers),
-                    NoteOnDevices(*module, "their collectives")));
-  TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
+                    CollectiveReportToText(report, options.max_buffers), note));
+  TF_RETURN_IF_ERROR(WriteModule(**module, options.output));
   return preparation.unmet_limit;
 }
 
@@ -240,29 +207,6 @@ absl::Status ListKernels(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
-// What XLA itself allocated, if its dump is beside the module and the schedule
-// is still XLA's.
-std::string NoteOnXla(const HloExplainOptions &options,
-                      const BuiltMemoryReport &built,
-                      const std::string &module_path) {
-  const std::string path = XlaBufferAssignmentPath(module_path);
-  std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path, error) ||
-      !built.report.input().scheduled() || options.prepare.schedule ||
-      options.prepare.passes || !options.prepare.as.empty()) {
-    return "";
-  }
-  const absl::StatusOr<std::string> text = ReadFileOrStdin(path);
-  if (!text.ok())
-    return absl::StrCat("\nnote: ", text.status().message(), "\n");
-  const absl::StatusOr<XlaBufferAssignment> assignment =
-      ParseXlaBufferAssignment(*text, path);
-  if (!assignment.ok()) {
-    return absl::StrCat("\nnote: ", assignment.status().message(), "\n");
-  }
-  return CompareWithXla(built.report, *assignment, options.max_buffers);
-}
-
 // Writes the report in all formats that were asked for.
 absl::Status WriteReport(const HloExplainOptions &options,
                          const std::string &path, const HloModule &module,
@@ -271,10 +215,12 @@ absl::Status WriteReport(const HloExplainOptions &options,
   MemoryReportTextOptions text_options;
   text_options.max_buffers = options.max_buffers;
   std::string note = NoteOnDevices(module, "what one of them needs");
-  if (note.empty()) note = NoteOnFusion(options, built.report.input());
-  const std::string text =
-      absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
-                   note, NoteOnXla(options, built, path));
+  if (note.empty()) note = NoteOnFusion(options.prepare, built.report.input());
+  const std::string text = absl::StrCat(
+      MemoryReportToText(built.report, built.curve, text_options), note,
+      HasOrderOfXla(options.prepare, built.report)
+          ? NoteOnXla(built.report, path, options.max_buffers)
+          : "");
   if (options.json_text != nullptr) {
     TF_ASSIGN_OR_RETURN(*options.json_text, MemoryReportToJson(built.report));
   }
@@ -464,12 +410,12 @@ absl::Status ExplainRead(const HloExplainOptions &given,
     return absl::InvalidArgumentError(
         "--fit needs a --limit, such as --limit=80% or --limit=h100");
   }
-  if (options.collectives) {
-    return ExplainCollectives(options, registry, module->get(), out);
-  }
   // Plans and schedules are for the module as its reader gets it.
   options.prepare.one_device =
       !options.fit && options.budget_curve == 0 && options.output.empty();
+  if (options.collectives) {
+    return ExplainCollectives(options, registry, module, out);
+  }
   watch.Phase("running passes and scheduling",
               "--effort=0 or --schedule=list is faster");
   TF_ASSIGN_OR_RETURN(

@@ -61,36 +61,56 @@ absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
   return done;
 }
 
+void SetNumPartitions(const PrepareOptions& options, HloModule* module) {
+  if (options.num_partitions == 0) return;
+  module->mutable_config().set_num_partitions(options.num_partitions);
+  module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
+                                                     1);
+}
+
+absl::StatusOr<OneDevice> CompileForOneDevice(
+    const PrepareOptions& options, const PassRegistry& registry,
+    std::unique_ptr<HloModule>* module) {
+  OneDevice result;
+  if (!options.one_device || !options.as.empty() || options.passes ||
+      options.schedule || (*module)->has_schedule() ||
+      !IsToBePartitioned(**module)) {
+    return result;
+  }
+  PrepareOptions as_gpu = options;
+  as_gpu.as = "gpu";
+  std::unique_ptr<HloModule> compiled = (*module)->Clone("");
+  absl::StatusOr<Preparation> ran =
+      RunPreparation(as_gpu, registry, compiled.get());
+  if (ran.ok()) {
+    result.preparation = *std::move(ran);
+    *module = std::move(compiled);
+  } else if (absl::IsInternal(ran.status())) {
+    return ran.status();
+  } else {
+    // Nobody has asked for one device.
+    result.refusal = ran.status();
+  }
+  return result;
+}
+
 absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
-                                             const PrepareOptions& given,
+                                             const PrepareOptions& options,
                                              const PassRegistry& registry) {
-  PrepareOptions options = given;
-  if (options.num_partitions > 0) {
-    module->mutable_config().set_num_partitions(options.num_partitions);
-    module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
-                                                       1);
-  }
+  SetNumPartitions(options, module.get());
   MemoryReport::Input input = DescribeModule(*module);
-  std::unique_ptr<HloModule> whole;
-  if (options.one_device && options.as.empty() && !options.passes &&
-      !options.schedule && !module->has_schedule() &&
-      IsToBePartitioned(*module)) {
-    options.as = "gpu";
-    whole = module->Clone("");
-  }
-  absl::StatusOr<Preparation> prepared =
-      RunPreparation(options, registry, module.get());
-  // Nobody has asked for one device.
-  if (!prepared.ok() && !absl::IsInternal(prepared.status()) &&
-      whole != nullptr) {
-    options.as.clear();
-    module = std::move(whole);
-    prepared = RunPreparation(options, registry, module.get());
+  TF_ASSIGN_OR_RETURN(OneDevice one,
+                      CompileForOneDevice(options, registry, &module));
+  if (!one.refusal.ok()) {
     input.set_description(
         absl::StrCat(input.description(),
                      ", as it cannot be partitioned (--as=gpu says why)"));
   }
-  TF_ASSIGN_OR_RETURN(Preparation preparation, std::move(prepared));
+  if (!one.preparation.has_value()) {
+    TF_ASSIGN_OR_RETURN(one.preparation,
+                        RunPreparation(options, registry, module.get()));
+  }
+  Preparation& preparation = *one.preparation;
   input.set_passes(std::move(preparation.passes));
   if (input.devices() > 1 && !input.partitioned() && IsPartitioned(*module)) {
     input.set_description(

@@ -33,9 +33,8 @@ struct PrepareOptions {
   // A pipeline instead, such as "gpu": for modules that have not been compiled.
   // Empty: none.
   std::string as;
-  // Where neither says what to run, nor `schedule` in which order the module
-  // runs as it is, `gpu` for modules that have yet to be partitioned, and can
-  // be: what all devices together need is what none of them does.
+  // Compile for one device where nothing else is asked for:
+  // CompileForOneDevice().
   bool one_device = false;
   // Number of partitions, overriding the header of the module; 0: as in the
   // header.
@@ -72,6 +71,25 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
 absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
                                            const PassRegistry& registry,
                                            HloModule* module);
+
+// `num_partitions` in the header, if it is given.
+void SetNumPartitions(const PrepareOptions& options, HloModule* module);
+
+struct OneDevice {
+  // What ran; unset where the module is as it was.
+  std::optional<Preparation> preparation;
+  // Why the module of all devices could not be compiled.
+  absl::Status refusal;
+};
+
+// Compiles the module by pipeline `gpu` if it has yet to be partitioned, and
+// can be: what all devices together need is what none of them does. Only where
+// `one_device` is set, neither `as` nor `passes` say what to run, nor
+// `schedule` or the module in which order it runs as it is. Errors: internal
+// ones.
+absl::StatusOr<OneDevice> CompileForOneDevice(
+    const PrepareOptions& options, const PassRegistry& registry,
+    std::unique_ptr<HloModule>* module);
 
 // All of it. Errors: those of passes, alias analysis and scheduling.
 absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,

@@ -1,0 +1,45 @@
+#ifndef XLA_HLO_PIPELINE_EXPLAIN_NOTES_H_
+#define XLA_HLO_PIPELINE_EXPLAIN_NOTES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/report/memory_report.pb.h"
+#include "xla/hlo/pipeline/prepared_module.h"
+
+namespace xla {
+
+// The notes at the end of hlo-explain's reports: which module the figures are
+// of, and the flag that shows another. A line with an empty one before it, or
+// nothing.
+
+// Of the module of all devices together, that `--as` shows what `shown` says:
+//
+//   note: this is the module of all 8 devices together; --as=gpu shows …
+std::string NoteOnDevices(const HloModule& module, absl::string_view shown);
+
+// Of one that is shown for one device without being asked to.
+std::string NoteOnOneDevice();
+
+// Of one that cannot be, with the reason.
+std::string NoteOnRefusal(const HloModule& module, const absl::Status& refusal);
+
+// Names the flag that fuses a module first, if nothing has and `options` do not
+// say what to run; or the one that does not, if one is compiled without asking.
+std::string NoteOnFusion(const PrepareOptions& options,
+                         const MemoryReport::Input& input);
+
+// Whether the order of a report is XLA's own, which left a dump in this order
+// that nothing has rewritten since.
+bool HasOrderOfXla(const PrepareOptions& options, const MemoryReport& report);
+
+// What XLA itself allocated, if its dump of that is beside the module at
+// `module_path`, beside `max_buffers` of ours (xla_buffer_assignment.h).
+std::string NoteOnXla(const MemoryReport& report,
+                      const std::string& module_path, int max_buffers);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_EXPLAIN_NOTES_H_
