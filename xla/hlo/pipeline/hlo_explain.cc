@@ -368,7 +368,10 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
       BuiltMemoryReport built,
       BuildMemoryReport(schedule, *prepared.alias_analysis, report_options));
   *built.report.mutable_input() = prepared.input;
-  if (limit.has_value()) built.report.set_limit_origin(limit->origin());
+  if (limit.has_value()) {
+    built.report.set_limit_origin(limit->origin());
+    built.report.set_limit_given(DecimalLimit(options.limit));
+  }
   watch.Stop();
   if (options.kernels || !options.timings.empty()) {
     TF_RETURN_IF_ERROR(ListKernels(options, prepared, built, out));

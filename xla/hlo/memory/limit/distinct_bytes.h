@@ -17,6 +17,11 @@ namespace xla {
 std::pair<std::string, std::string> DistinctBytes(double a, double b,
                                                   bool to_the_byte = true);
 
+// " (16GB)", after the bytes of a limit that was given as such; "" for "".
+inline std::string GivenAs(const std::string& given) {
+  return given.empty() ? "" : " (" + given + ")";
+}
+
 }  // namespace xla
 
 #endif  // XLA_HLO_MEMORY_LIMIT_DISTINCT_BYTES_H_

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -98,6 +99,18 @@ int64_t MemoryLimit::BytesOf(int64_t peak_bytes) const {
       std::min(percent_ / 100 * static_cast<double>(peak_bytes), kMostBytes));
 }
 
+std::string DecimalLimit(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  absl::string_view unit = text;
+  if (!ParseByteSize(text).ok() || !absl::EndsWithIgnoreCase(unit, "B")) {
+    return "";
+  }
+  unit.remove_suffix(1);
+  const bool decimal = !unit.empty() && absl::ascii_isalpha(unit.back()) &&
+                       absl::ascii_toupper(unit.back()) != 'I';
+  return decimal ? std::string(text) : "";
+}
+
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
                              int64_t needed_bytes, MemoryAccounting accounting,
                              absl::string_view given) {
@@ -109,9 +122,10 @@ absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
       absl::SimpleAtoi(given, &number) && number > 0 && number <= 100
           ? absl::StrCat("; for a share of the peak, write ", number, "%")
           : "";
-  return absl::ResourceExhaustedError(absl::StrCat(
-      module_name, " does not fit in ", limit, ": it needs ", needed,
-      " (accounting: ", AbslUnparseFlag(accounting), ")", hint));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(module_name, " does not fit in ", limit,
+                   GivenAs(DecimalLimit(given)), ": it needs ", needed,
+                   " (accounting: ", AbslUnparseFlag(accounting), ")", hint));
 }
 
 }  // namespace xla

@@ -44,12 +44,20 @@ class MemoryLimit {
   std::string origin_;
 };
 
+// The text of a limit in powers of 1000, which reports add to the powers of
+// 1024 that they print; empty for others.
+//
+//   "16GB" (14.9 GiB) → "16GB"
+//   "16GiB", "80%"    → ""
+std::string DecimalLimit(absl::string_view text);
+
 // The error of all tools for a limit that is not met: ResourceExhausted,
 //
 //   step does not fit in 16.0 GiB: it needs 18.2 GiB (accounting: ours)
 //
 // `given`: the text that the limit was read from. Whole numbers of up to 100
 // are taken for shares that lack their '%', which the error then suggests.
+// Where DecimalLimit() has it, it is added to the bytes.
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
                              int64_t needed_bytes, MemoryAccounting accounting,
                              absl::string_view given);

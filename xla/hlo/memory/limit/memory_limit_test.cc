@@ -73,6 +73,19 @@ TEST(MemoryLimitTest, ErrorsNameTheText) {
   EXPECT_THAT(Error("no/such/file.textproto"), HasSubstr("no/such/file"));
 }
 
+TEST(MemoryLimitTest, PowersOf1000AreToldFromThoseOf1024) {
+  EXPECT_EQ(DecimalLimit("16GB"), "16GB");
+  EXPECT_EQ(DecimalLimit(" 80 MB "), "80 MB");
+  for (const char* other : {"", "16GiB", "16G", "1000", "1000B", "80%", "h100",
+                            "nob", "no/such/file.b"}) {
+    EXPECT_EQ(DecimalLimit(other), "") << other;
+  }
+  EXPECT_THAT(UnmetLimitError("step", 16'000'000'000, int64_t{20} << 30,
+                              MemoryAccounting::kOurs, "16GB")
+                  .message(),
+              HasSubstr("does not fit in 14.9 GiB (16GB): it needs 20.0 GiB"));
+}
+
 TEST(MemoryLimitTest, AnUnmetLimitSaysWhatIsCounted) {
   const absl::Status status = UnmetLimitError(
       "step", 16 << 10, 20 << 10, MemoryAccounting::kUpstream, "16KiB");

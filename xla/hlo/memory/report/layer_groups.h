@@ -67,11 +67,20 @@ std::vector<LayerGroup<Buffer>> GroupByLayer(
   return groups;
 }
 
-// "op_name, source", or the one that there is.
+// The name with "..." for its middle where it is long: transformations of JAX
+// stand at the begin, layer and operation at the end.
+inline std::string ShortOpName(absl::string_view op_name) {
+  constexpr size_t kBegin = 32, kEnd = 85;
+  if (op_name.size() <= kBegin + kEnd + 3) return std::string(op_name);
+  return absl::StrCat(op_name.substr(0, kBegin), "...",
+                      op_name.substr(op_name.size() - kEnd));
+}
+
+// "op_name, source", or the one that there is; the name shortened.
 inline std::string PlaceText(absl::string_view op_name,
                              absl::string_view source) {
-  return absl::StrCat(op_name, op_name.empty() || source.empty() ? "" : ", ",
-                      source);
+  return absl::StrCat(ShortOpName(op_name),
+                      op_name.empty() || source.empty() ? "" : ", ", source);
 }
 
 // Where a group was made: the place of its only buffer, or the layer, with the

@@ -35,12 +35,12 @@ std::string Answer(const MemoryReport& report) {
   const double shown = allocated ? need : report.peak_bytes();
   const auto [peak_text, limit_text] =
       DistinctBytes(shown, limit, /*to_the_byte=*/!report.fits());
-  std::string out =
-      absl::StrCat(report.module(), ": ", peak_text,
-                   allocated ? " allocated" : " at the peak",
-                   report.fits() ? ": fits in " : ": does not fit in ",
-                   limit_text, ", ", HumanBytes(std::abs(limit - need)),
-                   report.fits() ? " to spare" : " too much");
+  std::string out = absl::StrCat(
+      report.module(), ": ", peak_text,
+      allocated ? " allocated" : " at the peak",
+      report.fits() ? ": fits in " : ": does not fit in ", limit_text,
+      GivenAs(report.limit_given()), ", ", HumanBytes(std::abs(limit - need)),
+      report.fits() ? " to spare" : " too much");
   if (report.has_accounting()) {
     absl::StrAppend(&out, " (accounting: ", report.accounting(), ")");
   }
@@ -82,6 +82,15 @@ std::string InputLine(const MemoryReport::Input& input) {
   return absl::StrCat(text, "\n");
 }
 
+// The order that the figures are of. "as-is" is what the flag says, and does
+// not tell whose order that is.
+std::string ScheduleName(const MemoryReport& report) {
+  if (report.schedule_algorithm() != "as-is") {
+    return report.schedule_algorithm();
+  }
+  return report.input().passes().empty() ? "as given" : "by passes";
+}
+
 std::string Summary(const MemoryReport& report) {
   std::string out;
   if (!report.peak_instruction().empty()) {
@@ -117,8 +126,7 @@ std::string Summary(const MemoryReport& report) {
   absl::StrAppendFormat(&out, "  any order   %10s   at least\n",
                         unit(report.any_order_lower_bound_bytes()));
   absl::StrAppendFormat(&out, "  schedule    %10s   %.0f instructions",
-                        report.schedule_algorithm(),
-                        report.instruction_count());
+                        ScheduleName(report), report.instruction_count());
   if (!report.schedule_winner().empty() &&
       report.schedule_winner() != report.schedule_algorithm()) {
     absl::StrAppend(&out, ", order by ", report.schedule_winner());

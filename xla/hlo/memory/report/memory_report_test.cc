@@ -61,6 +61,36 @@ TEST(MemoryReportTest, TextAnswersFirst) {
               HasSubstr("No order of these instructions fits"));
 }
 
+TEST(MemoryReportTest, LimitsInPowersOf1000AreShownAsGiven) {
+  MemoryReport report = Report();
+  report.set_limit_bytes(16e9);
+  report.set_limit_given("16GB");
+  report.set_fits(true);
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("fits in 14.9 GiB (16GB), 14.9 GiB to spare"));
+}
+
+TEST(MemoryReportTest, LongOperationNamesLoseTheirMiddle) {
+  MemoryReport report = Report();
+  const std::string begin = "jit(train_step)/transpose(jvp(M))";
+  report.mutable_live_at_peak(1)->set_op_name(
+      begin + std::string(300, '/') + "decoder/layer_7/attention/softmax");
+  const std::string text = MemoryReportToText(report, {});
+  EXPECT_THAT(text, HasSubstr("jit(train_step)/transpose(jvp(M)...//"));
+  EXPECT_THAT(text, HasSubstr("//decoder/layer_7/attention/softmax\n"));
+  EXPECT_THAT(text, Not(HasSubstr(std::string(90, '/'))));
+  EXPECT_THAT(text, HasSubstr("jit(step)/mul_c\n"));
+}
+
+TEST(MemoryReportTest, SaysWhoseOrderItIs) {
+  MemoryReport report = Report();
+  EXPECT_THAT(MemoryReportToText(report, {}), HasSubstr("best"));
+  report.set_schedule_algorithm("as-is");
+  EXPECT_THAT(MemoryReportToText(report, {}), HasSubstr("as given"));
+  report.mutable_input()->set_passes("gpu");
+  EXPECT_THAT(MemoryReportToText(report, {}), HasSubstr("by passes"));
+}
+
 TEST(MemoryReportTest, SmallBuffersAreSummed) {
   MemoryReportTextOptions options;
   options.max_buffers = 1;

@@ -92,7 +92,8 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   std::string out = absl::StrFormat(
       "%s: %s -> %s %s %s%s\n", report.module(),
       HumanBytes(report.peak_before_bytes()), after,
-      report.met() ? "fits in" : "does not fit in", limit,
+      report.met() ? "fits in" : "does not fit in",
+      limit + GivenAs(report.limit_given()),
       report.met()
           ? ""
           : absl::StrCat(", ", HumanBytes(after_bytes - report.limit_bytes()),
@@ -142,8 +143,10 @@ namespace {
 void AppendAnswerOfCurve(const RematCurve& curve, std::string* out) {
   if (!curve.has_limit_bytes()) return;
   const double limit = curve.limit_bytes();
+  const std::string limit_text =
+      HumanBytes(limit) + GivenAs(curve.limit_given());
   if (limit >= curve.peak_before_bytes()) {
-    absl::StrAppendFormat(out, "fits in %s as it is\n", HumanBytes(limit));
+    absl::StrAppendFormat(out, "fits in %s as it is\n", limit_text);
     return;
   }
   double least = curve.peak_before_bytes();
@@ -152,13 +155,13 @@ void AppendAnswerOfCurve(const RematCurve& curve, std::string* out) {
       absl::StrAppendFormat(
           out,
           "fits in %s for %+.2f %% time; --fit -o FILE writes the module\n",
-          HumanBytes(limit), 100 * point.added_seconds_fraction());
+          limit_text, 100 * point.added_seconds_fraction());
       return;
     }
     least = std::min(least, point.peak_bytes());
   }
   absl::StrAppendFormat(out, "does not fit in %s: the best plan needs %s\n",
-                        HumanBytes(limit), DistinctBytes(least, limit).first);
+                        limit_text, DistinctBytes(least, limit).first);
 }
 
 }  // namespace

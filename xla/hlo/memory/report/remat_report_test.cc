@@ -29,6 +29,21 @@ RematCurve CurveOf(const std::vector<double>& added_fractions) {
   return curve;
 }
 
+TEST(RematCurveTest, LimitsInPowersOf1000AreShownAsGiven) {
+  RematCurve curve = CurveOf({0});
+  curve.set_limit_bytes(200e3);
+  curve.set_limit_given("200KB");
+  EXPECT_THAT(RematCurveToText(curve),
+              HasSubstr("fits in 195.3 KiB (200KB) as it is\n"));
+  RematReport report;
+  report.set_module("m");
+  report.set_limit_bytes(200e3);
+  report.set_limit_given("200KB");
+  report.set_met(true);
+  EXPECT_THAT(RematReportToText(report, 3),
+              HasSubstr("fits in 195.3 KiB (200KB)\n"));
+}
+
 TEST(RematCurveTest, BarsGrowFromNothing) {
   const std::string text = RematCurveToText(CurveOf({0, 0.1, 0.2}));
   const std::string half(20, '#');

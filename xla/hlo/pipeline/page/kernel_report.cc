@@ -9,7 +9,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/report/layer_groups.h"
 #include "xla/report_json.h"
 
 namespace xla {
@@ -19,13 +21,26 @@ double Share(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
+// The opcodes that a row has place for, most frequent first as they come.
+std::string ShortContents(absl::string_view contents) {
+  constexpr size_t kMost = 60;
+  if (contents.size() <= kMost) return std::string(contents);
+  const size_t end = contents.rfind(", ", kMost - 5);
+  if (end == contents.npos) return std::string(contents);
+  return absl::StrCat(contents.substr(0, end), ", ...");
+}
+
 // "24 x fusion f32[64,128]: 3 add, dot, Model/block_*/mlp, model.py:7".
 std::string Kernel(const KernelReport::Row& row) {
   std::string text;
   if (row.count() > 1) absl::StrAppendFormat(&text, "%.0f x ", row.count());
   absl::StrAppend(&text, row.opcode(), " ", row.shape());
-  if (!row.contents().empty()) absl::StrAppend(&text, ": ", row.contents());
-  if (!row.layer().empty()) absl::StrAppend(&text, ", ", row.layer());
+  if (!row.contents().empty()) {
+    absl::StrAppend(&text, ": ", ShortContents(row.contents()));
+  }
+  if (!row.layer().empty()) {
+    absl::StrAppend(&text, ", ", ShortOpName(row.layer()));
+  }
   if (!row.source().empty()) absl::StrAppend(&text, ", ", row.source());
   if (row.count() == 1) absl::StrAppend(&text, " (%", row.name(), ")");
   return text;

@@ -90,6 +90,7 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
   report.set_reader(AbslUnparseFlag(options.remat.reader));
   report.set_met(result.met);
   report.set_limit_bytes(static_cast<double>(limit_bytes));
+  report.set_limit_given(DecimalLimit(options.remat.memory_limit));
   report.set_peak_before_bytes(static_cast<double>(result.peak_before_bytes));
   report.set_peak_after_bytes(static_cast<double>(result.peak_after_bytes));
   report.set_lower_bound_bytes(static_cast<double>(result.lower_bound_bytes));
@@ -264,6 +265,7 @@ absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& given,
     TF_ASSIGN_OR_RETURN(const int64_t limit,
                         RematerializationLimit(options.remat, module));
     curve.set_limit_bytes(static_cast<double>(limit));
+    curve.set_limit_given(DecimalLimit(options.remat.memory_limit));
     if (limit < peak && limit >= floor) limits.push_back(limit);
     std::sort(limits.begin(), limits.end(), std::greater<int64_t>());
     limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
