@@ -41,6 +41,11 @@ absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
     }
     TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
     done.passes = options.as;
+    if (options.as == "cpu") {
+      module->mutable_config().set_device_type("cpu");
+    } else if (options.as == "gpu" || options.as == "xla-gpu") {
+      module->mutable_config().set_device_type("gpu");
+    }
   } else if (options.passes.has_value()) {
     TF_ASSIGN_OR_RETURN(pipeline,
                         registry.ParsePipeline("passes", *options.passes));

@@ -169,6 +169,13 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
   return modules;
 }
 
+std::string DeviceTypeOfDump(absl::string_view path) {
+  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  if (absl::StrContains(name, ".cpu_after_optimizations")) return "cpu";
+  if (absl::StrContains(name, "gpu_after_optimizations")) return "gpu";
+  return "";
+}
+
 absl::StatusOr<std::string> ResolveModulePath(const std::string& path) {
   struct stat info;
   if (path == "-" || stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {

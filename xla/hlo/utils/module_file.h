@@ -51,6 +51,13 @@ absl::StatusOr<std::string> ResolveModulePath(const std::string& path);
 absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     const std::string& folder);
 
+// The type of device in the name that XLA gives its dump of an optimized
+// module, "cpu" or "gpu"; empty for other files.
+//
+//   dump/module_0004.jit_step.cpu_after_optimizations.txt           → "cpu"
+//   dump/module_0012.jit_step.sm_9.0_gpu_after_optimizations.hlo.pb → "gpu"
+std::string DeviceTypeOfDump(absl::string_view path);
+
 // Unpacks a file of gzip (RFC 1952) with one member. InvalidArgument where it
 // is damaged, ends early or would take 2 GiB or more.
 absl::StatusOr<std::string> Gunzip(absl::string_view packed);

@@ -143,58 +143,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> WithHintOfTruncation(
                    ": note: more '{' than '}'; is the file cut off?"));
 }
 
-}  // namespace
-
-bool AbslParseFlag(absl::string_view text, ModuleFormat* format,
-                   std::string* error) {
-  if (text == "hlo" || text == "txt") {
-    *format = ModuleFormat::kHlo;
-  } else if (text == "pb" || text == "proto") {
-    *format = ModuleFormat::kProto;
-  } else if (text == "pbtxt" || text == "textproto") {
-    *format = ModuleFormat::kTextProto;
-  } else {
-    *error = "expected hlo, pb or pbtxt";
-    return false;
-  }
-  return true;
-}
-
-std::string AbslUnparseFlag(ModuleFormat format) {
-  switch (format) {
-    case ModuleFormat::kHlo:
-      return "hlo";
-    case ModuleFormat::kProto:
-      return "pb";
-    case ModuleFormat::kTextProto:
-      return "pbtxt";
-  }
-  return "";
-}
-
-ModuleFormat DetectModuleFormat(absl::string_view contents) {
-  for (char c : contents.substr(0, 1024)) {
-    if (!absl::ascii_isspace(c) && absl::ascii_iscntrl(c)) {
-      return ModuleFormat::kProto;
-    }
-  }
-  // A binary proto may open with printable bytes; its first tag is field 1 with
-  // a length (10, which is also a newline), then that length.
-  if (!contents.empty() && contents[0] == '\n') {
-    HloModuleProto module;
-    auto parse = [&](auto* message) {
-      return message->ParseFromArray(contents.data(),
-                                     static_cast<int>(contents.size()));
-    };
-    if (contents.size() < INT32_MAX && FindModule(parse, &module)) {
-      return ModuleFormat::kProto;
-    }
-  }
-  return StartsLikeTextProto(contents) ? ModuleFormat::kTextProto
-                                       : ModuleFormat::kHlo;
-}
-
-absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
+absl::StatusOr<std::unique_ptr<HloModule>> ReadFormat(
     absl::string_view contents, ModuleFormat format,
     const HloParserOptions& options) {
   if (const std::string advice = ForeignFormatAdvice(contents);
@@ -254,6 +203,71 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
             : errors.text());
   }
   return FromProto(module, file_name);
+}
+
+}  // namespace
+
+bool AbslParseFlag(absl::string_view text, ModuleFormat* format,
+                   std::string* error) {
+  if (text == "hlo" || text == "txt") {
+    *format = ModuleFormat::kHlo;
+  } else if (text == "pb" || text == "proto") {
+    *format = ModuleFormat::kProto;
+  } else if (text == "pbtxt" || text == "textproto") {
+    *format = ModuleFormat::kTextProto;
+  } else {
+    *error = "expected hlo, pb or pbtxt";
+    return false;
+  }
+  return true;
+}
+
+std::string AbslUnparseFlag(ModuleFormat format) {
+  switch (format) {
+    case ModuleFormat::kHlo:
+      return "hlo";
+    case ModuleFormat::kProto:
+      return "pb";
+    case ModuleFormat::kTextProto:
+      return "pbtxt";
+  }
+  return "";
+}
+
+ModuleFormat DetectModuleFormat(absl::string_view contents) {
+  for (char c : contents.substr(0, 1024)) {
+    if (!absl::ascii_isspace(c) && absl::ascii_iscntrl(c)) {
+      return ModuleFormat::kProto;
+    }
+  }
+  // A binary proto may open with printable bytes; its first tag is field 1 with
+  // a length (10, which is also a newline), then that length.
+  if (!contents.empty() && contents[0] == '\n') {
+    HloModuleProto module;
+    auto parse = [&](auto* message) {
+      return message->ParseFromArray(contents.data(),
+                                     static_cast<int>(contents.size()));
+    };
+    if (contents.size() < INT32_MAX && FindModule(parse, &module)) {
+      return ModuleFormat::kProto;
+    }
+  }
+  return StartsLikeTextProto(contents) ? ModuleFormat::kTextProto
+                                       : ModuleFormat::kHlo;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
+    absl::string_view contents, ModuleFormat format,
+    const HloParserOptions& options) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ReadFormat(contents, format, options);
+  // XLA says so in the name of the file alone.
+  const std::string device_type = DeviceTypeOfDump(options.file_name());
+  if (module.ok() && (*module)->config().device_type().empty() &&
+      !device_type.empty()) {
+    (*module)->mutable_config().set_device_type(device_type);
+  }
+  return module;
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(

@@ -30,7 +30,8 @@ std::string AbslUnparseFlag(ModuleFormat format);
 ModuleFormat DetectModuleFormat(absl::string_view contents);
 
 // Reads a module from the contents of a file of known or detected format.
-// `options.file_name` is used in errors, which are InvalidArgument.
+// `options.file_name` is used in errors, which are InvalidArgument, and where
+// the module does not say what type of device it is for (DeviceTypeOfDump()).
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
     absl::string_view contents, ModuleFormat format,
     const HloParserOptions& options = HloParserOptions());

@@ -59,9 +59,12 @@ class AllocatingAliasInfo : public gpu::GpuAliasInfo {
   }
 };
 
-// Whether XLA:CPU compiled the module: it says how to divide loops among
-// threads and which library computes a fusion as no other backend does.
+}  // namespace
+
 bool IsCompiledForCpu(const HloModule& module) {
+  if (!module.config().device_type().empty()) {
+    return module.config().device_type() == "cpu";
+  }
   return absl::c_any_of(
       ComputationsThatRun(module), [](const HloComputation* computation) {
         return absl::c_any_of(
@@ -74,6 +77,8 @@ bool IsCompiledForCpu(const HloModule& module) {
             });
       });
 }
+
+namespace {
 
 absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
                                        const RematSizeOptions& sizes) {

@@ -30,9 +30,8 @@ enum class MemoryAccounting {
   // As OpenXLA's GPU compiler then allocates for the module as it stands:
   // temporaries packed by best fit, arguments and results all the time, what
   // these two share once, outputs in the memory of operands where its kernels
-  // write in place (gpu_alias_info.h). Modules whose backend configs are
-  // XLA:CPU's (ynn and xnn fusions, outer_dimension_partitions) follow the
-  // rules of AliasInfo alone, as that compiler does.
+  // write in place (gpu_alias_info.h). XLA:CPU's modules (IsCompiledForCpu())
+  // follow the rules of AliasInfo alone, as that compiler does.
   kAllocated,
 };
 
@@ -50,6 +49,12 @@ void MarkFusedByPlan(HloModule* module);
 // Whether a compiler has fused the module: its entry has a fusion without a
 // mark that holds.
 bool IsFusedByCompiler(const HloModule& module);
+
+// Whether the module is XLA:CPU's: by the device type of its config (read from
+// the name of a dump, or set by --as), else by backend configs that divide
+// loops among threads or choose the library of a fusion as no other backend
+// does (outer_dimension_partitions, ynn, xnn).
+bool IsCompiledForCpu(const HloModule& module);
 
 // The accounting that `auto` stands for: kAllocated for modules that a compiler
 // has fused, which backends take as they are, else kOurs. A plan for a module

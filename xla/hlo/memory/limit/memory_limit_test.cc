@@ -284,9 +284,10 @@ ENTRY main {
 }
 
 // XLA:GPU's all-reduce writes over its operand, XLA:CPU's does not; XLA:CPU's
-// modules are known by their backend configs.
+// modules are known by their backend configs, or by the device type.
 TEST(MemoryAccountingTest, AllReducesOfCpuKeepTheirOperands) {
-  const auto bytes = [](absl::string_view backend_config) {
+  const auto bytes = [](absl::string_view backend_config,
+                        const std::string& device_type = "") {
     auto module = ParseAndReturnUnverifiedModule(absl::StrCat(R"(
 HloModule m, is_scheduled=true
 sum {
@@ -308,6 +309,7 @@ ENTRY main {
 })"));
     EXPECT_TRUE(module.ok()) << module.status();
     if (!module.ok()) return int64_t{-1};
+    (*module)->mutable_config().set_device_type(device_type);
     const int64_t bytes =
         ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value();
     // Plans count by the same rules.
@@ -328,6 +330,8 @@ ENTRY main {
       256 + 3 * kMatrix);
   EXPECT_EQ(bytes(R"(, backend_config={"outer_dimension_partitions":["2"]})"),
             256 + 3 * kMatrix);
+  EXPECT_EQ(bytes("", "cpu"), 256 + 3 * kMatrix);
+  EXPECT_EQ(bytes("", "gpu"), 256 + 2 * kMatrix);
 }
 
 // Temporaries lie where best fit puts them, the largest or longest first: b

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_partitions.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 
 namespace xla {
 
@@ -28,6 +29,9 @@ MemoryReport::Input DescribeModule(const HloModule& module) {
   input.set_replicas(std::max<int64_t>(module.config().replica_count(), 1));
 
   std::string text = input.optimized() ? "optimized" : "before optimization";
+  if (input.optimized() && IsCompiledForCpu(module)) {
+    absl::StrAppend(&text, " by XLA:CPU");
+  }
   absl::StrAppend(&text,
                   input.scheduled() ? ", scheduled" : ", without a schedule");
   if (devices > 1) {

@@ -12,6 +12,8 @@ namespace xla {
 //
 //   HloModule step, is_scheduled=true, num_partitions=8 … fusion …
 //     → "optimized, scheduled, the module of one of 8 devices"
+//   HloModule step, is_scheduled=true … outer_dimension_partitions …
+//     → "optimized by XLA:CPU, scheduled"
 //   HloModule step → "before optimization, without a schedule"
 //
 // Fills all of MemoryReport.Input but `passes`. O(instructions).
