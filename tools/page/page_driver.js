@@ -76,8 +76,17 @@ try {
   await changed('colours do not change');
   key('+');
   await changed('+ does not zoom');
+  const drawText = CanvasRenderingContext2D.prototype.fillText;
+  const ticks = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    if (this.canvas === boxes && /^\d+$/.test(text)) ticks.push(Number(text));
+    drawText.call(this, text, ...place);
+  };
   key('0');
   await changed('0 does not show everything');
+  CanvasRenderingContext2D.prototype.fillText = drawText;
+  check(ticks.length >= 2 && ticks.length <= 8 && ticks[0] === 0 && /^[125]0*$/.test(ticks[1]) &&
+        ticks.every((tick, i) => tick === i * ticks[1]), 'the ticks are not round: ' + ticks);
   mouse(boxes, 'mousedown', 200, 50);
   mouse(boxes, 'mouseup', 500, 50);
   await changed('dragging does not zoom');

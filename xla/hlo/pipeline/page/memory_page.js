@@ -158,6 +158,17 @@ function prepare(canvas) {
   return plot;
 }
 
+// The whole numbers of a range that stand on its axis, at most 8: multiples of
+// 1, 2 or 5 times a power of ten.
+function roundTicks(from, to) {
+  const least = Math.max(1, (to - from) / 7);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least);
+  const ticks = [];
+  for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
+  return ticks;
+}
+
 function axes(plot, lines) {
   const {context} = plot;
   context.strokeStyle = style('--line');
@@ -175,10 +186,10 @@ function axes(plot, lines) {
     context.fillText(size(bytes), plot.left - 6, y);
   }
   context.textBaseline = 'top';
-  for (let i = 0; i <= 6; ++i) {
-    const tick = state.from + (state.to - state.from) * i / 6;
-    context.textAlign = i === 6 ? 'right' : i ? 'center' : 'left';
-    context.fillText(String(Math.round(tick)), plot.x(tick), plot.bottom + 5);
+  context.textAlign = 'center';
+  for (const tick of roundTicks(state.from, state.to)) {
+    const text = String(tick), half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(Math.max(plot.x(tick), plot.left + half), plot.right - half), plot.bottom + 5);
   }
 }
 
@@ -940,7 +951,8 @@ function showSums() {
   $('facts').textContent = [
     amount(memory.instruction_count) + ' instructions', input.description,
     input.passes ? 'passes run: ' + input.passes : '',
-    'order: ' + memory.schedule_algorithm +
+    'order: ' + (memory.schedule_algorithm !== 'as-is' ? memory.schedule_algorithm :
+                 input.passes ? 'by passes' : 'as given') +
         (memory.schedule_winner && memory.schedule_winner !== memory.schedule_algorithm ? ' (' + memory.schedule_winner + ')' : ''),
   ].filter(Boolean).join(' · ');
   const cards = [card(size(memory.peak_bytes), before ? 'peak, before ' + size(before.peak_bytes) : 'peak')];
