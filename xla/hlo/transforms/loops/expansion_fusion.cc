@@ -8,8 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
@@ -20,6 +22,9 @@
 
 namespace xla::remat_plan {
 namespace {
+
+// Equal operands are recognized this many instructions deep.
+constexpr int kEqualDepth = 4;
 
 // Whether the instruction can read values that are computed inside of it.
 bool CanTakeIn(const HloInstruction& reader) {
@@ -78,6 +83,38 @@ absl::Status DropPlainCopy(HloInstruction* fused) {
   return fused->parent()->RemoveInstruction(fused);
 }
 
+// Whether both compute the same from the same operands. Recipes end at small
+// values, which are a few instructions away from constants and iotas.
+bool AreEqual(const HloInstruction* a, const HloInstruction* b, int depth) {
+  if (a == b) return true;
+  if (depth == 0 || a->opcode() != b->opcode() || !IsRecomputable(*a) ||
+      !IsRecomputable(*b)) {
+    return false;
+  }
+  return a->Identical(
+      *b, [depth](const HloInstruction* x, const HloInstruction* y) {
+        return AreEqual(x, y, depth - 1);
+      });
+}
+
+// A compiler that merges equal instructions would leave a fusion that reads one
+// twice, which XLA:CPU's own fusion does not survive. Needs no more memory: all
+// operands are there when the fusion runs.
+absl::Status MergeEqualOperands(HloInstruction* fusion) {
+  for (int64_t i = 1; i < fusion->operand_count(); ++i) {
+    for (int64_t k = 0; k < i; ++k) {
+      if (fusion->operand(i) == fusion->operand(k) ||
+          !AreEqual(fusion->operand(i), fusion->operand(k), kEqualDepth)) {
+        continue;
+      }
+      TF_RETURN_IF_ERROR(
+          fusion->ReplaceOperandWith(i, fusion->mutable_operand(k)));
+      break;
+    }
+  }
+  return Cast<HloFusionInstruction>(fusion)->DeduplicateFusionOperands();
+}
+
 // Turns the reader into a fusion (if it is none) and fuses the recipes into it,
 // consumers before producers, so that each instruction finds its only remaining
 // reader inside.
@@ -98,6 +135,7 @@ absl::StatusOr<HloInstruction*> TakeIn(
           fusion->FuseInstruction(const_cast<HloInstruction*>(inst))));
     }
   }
+  TF_RETURN_IF_ERROR(MergeEqualOperands(fusion));
   return fusion;
 }
 

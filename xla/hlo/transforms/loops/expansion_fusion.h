@@ -19,10 +19,11 @@ namespace xla::remat_plan {
 // Readers are elementwise instructions, reductions and loop fusions. A reader
 // takes the whole recipe of an operand (cheap_recipe.h), back to values with at
 // most 1/`carried_part` of its bytes (twice its bytes for 0.5); each reader
-// recomputes it, without copies that keep the layout. Values below `min_bytes`
-// stay, as do those that others read as well. Fusions take their readers'
-// places in the schedule. Makes at most `max_fusions`, last readers first, and
-// returns for each what it computes inside: "y: e, b".
+// recomputes it, without copies that keep the layout. Of operands that are
+// alike, such as two iotas, it reads one. Values below `min_bytes` stay, as do
+// those that others read as well. Fusions take their readers' places in the
+// schedule. Makes at most `max_fusions`, last readers first, and returns for
+// each what it computes inside: "y: e, b".
 //
 // O(instructions times the length of recipes).
 absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
