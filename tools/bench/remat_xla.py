@@ -16,7 +16,8 @@ form is for optimized, scheduled modules.
   --judge=COMMAND           command that measures the allocation (xla_memory.py)
 
 Per limit: bytes that XLA allocates for the unchanged module and with the plan,
-in MB; whether the limit is met or ruled out by the planner's lower bound; the
+in MB; whether the limit is met or ruled out, by arguments and results or (for
+modules that the backend does not change) by the planner's lower bound; the
 percentage by which XLA allocates more than the plan predicted (for modules that
 the backend does not change); added time in percent by our model; plans made.
 Plans for other limits of the same module count, too, so that a lower limit never
@@ -51,7 +52,8 @@ class Row:
     least = min((one["least"] for one in known if "least" in one), default=0)
     # Elsewhere the plan's bytes are not those of the fused module.
     as_it_is = fitter.reader == "backend"
-    self.ruled_out = as_it_is and not self.met and self.limit < least
+    bound = max(always_there(fitter), least if as_it_is else 0)
+    self.ruled_out = not self.met and self.limit < bound
     self.over_promise = None
     if as_it_is and "planned" in self.best:
       self.over_promise = self.best["total"] / max(1, self.best["planned"])
@@ -65,6 +67,12 @@ class Row:
     return f"{100 * (self.over_promise - 1):+.2f} %"
 
 
+def always_there(fitter):
+  """Bytes of arguments and results, which no plan changes."""
+  measured = fitter.measured
+  return measured["argument"] + measured["output"] - measured["alias"]
+
+
 def table_of(path, options, limits):
   """Prints the rows of a module, and returns them."""
   name = os.path.basename(path).removesuffix(".hlo").removesuffix(".final")
@@ -74,6 +82,9 @@ def table_of(path, options, limits):
   known, plans = [], {}
   for share in limits:
     limit = int(fitter.measured["total"] * share / 100)
+    if known and limit < always_there(fitter):
+      plans[share] = 0
+      continue
     with tempfile.TemporaryDirectory() as folder:
       found = fitter.fit(limit, options.rounds, folder)
     known += found
