@@ -63,7 +63,7 @@ bool Repeats(const kir::Loop& loop) {
   return OfOneThread(loop) && Trips(loop).value_or(2) > 1;
 }
 
-// Finds the live interval of every register array. An array lives from its
+// Finds the live interval of every array in registers. An array lives from its
 // first write to its last read, extended over every loop in which a value may
 // survive from one iteration to the next. A loop needs no extension if each
 // iteration reads only elements that it wrote before itself (Covered), which is
@@ -294,7 +294,10 @@ class Finder {
   void FindLife(int b) {
     Array& array = arrays_[b];
     const kir::Buffer& buffer = kernel_.buffers[b];
-    if (array.alloc < 0 || array.accesses.empty()) return;
+    if (buffer.memory != kir::Memory::kLocal || array.alloc < 0 ||
+        array.accesses.empty()) {
+      return;
+    }
     const bool one = buffer.ElementCount().IsConstant(1);
     RegisterLife& life = array.life;
     life.first = array.accesses[0].position;

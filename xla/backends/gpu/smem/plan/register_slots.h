@@ -45,8 +45,8 @@ struct RegisterSlots {
 // bytes reported, and not in what is decided.
 RegisterSlots AssignRegisterSlots(kir::Kernel& kernel);
 
-// The live range of an array, closed; first > last if nothing touches it. For
-// reports.
+// The live range of an array in registers, closed; first > last if nothing
+// touches it, and for all other arrays. For reports.
 struct RegisterLife {
   int first = 0, last = -1;
 };
