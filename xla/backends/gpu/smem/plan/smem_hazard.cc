@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
@@ -93,6 +94,15 @@ int SmemHazards::IndexIn(int node, int sequence) const {
     node = flow_.Parent(node);
   }
   return node < 0 ? -1 : flow_.nodes()[node].index;
+}
+
+int SmemHazards::CommonSequence(int a, int b) const {
+  int sequence = flow_.nodes()[a].sequence;
+  while (IndexIn(b, sequence) < 0) {
+    a = flow_.Parent(a);
+    sequence = flow_.nodes()[a].sequence;
+  }
+  return sequence;
 }
 
 // Adds the gaps first..last of a sequence to the arc, and marks it covered if a
@@ -192,12 +202,7 @@ SmemArc SmemHazards::MakeArc(int from, int to, int carried,
     Pass(&arc, body, 0, IndexIn(b.node, body), warp);
     PassDown(&arc, b.node, body, warp);
   } else {
-    // The innermost sequence that holds both.
-    int common = flow_.nodes()[a.node].sequence;
-    for (int node = a.node; IndexIn(b.node, common) < 0;) {
-      node = flow_.Parent(node);
-      common = flow_.nodes()[node].sequence;
-    }
+    const int common = CommonSequence(a.node, b.node);
     PassUp(&arc, a.node, common, warp);
     Pass(&arc, common, IndexIn(a.node, common) + 1, IndexIn(b.node, common),
          warp);
@@ -271,15 +276,35 @@ bool SmemHazards::ForEachArc(int from, int to, ThreadConflict conflict,
   return true;
 }
 
+bool SmemHazards::MayFollow(int from, int to) const {
+  return Forward(from, to) || !CommonLoops(from, to).empty();
+}
+
+bool SmemHazards::AllOrdered(int from, int to) const {
+  if (Forward(from, to) && !IsOrdered(from, to, -1)) return false;
+  return absl::c_all_of(CommonLoops(from, to),
+                        [&](int loop) { return IsOrdered(from, to, loop); });
+}
+
 void SmemHazards::ForEachPair(
-    kir::BufferId x, kir::BufferId y,
+    kir::BufferId x, kir::BufferId y, OrderedPairs ordered,
     const std::function<ThreadConflict(int, int)>& conflict,
     const Visitor& visit) const {
+  // Directions in which ordered pairs are of no interest (any more).
+  bool done_xy = ordered == OrderedPairs::kSkip, done_yx = done_xy;
+  auto note = [&](const SmemArc& arc) {
+    (flow_.accesses()[arc.from].buffer == x ? done_xy : done_yx) = true;
+    return visit(arc);
+  };
   for (int a : accesses_[x]) {
     for (int b : accesses_[y]) {
       const FlowAccess& p = flow_.accesses()[a];
       const FlowAccess& q = flow_.accesses()[b];
       if (!p.write && !q.write) continue;
+      if ((done_xy || !MayFollow(a, b)) && (done_yx || !MayFollow(b, a)) &&
+          AllOrdered(a, b) && AllOrdered(b, a)) {
+        continue;
+      }
       const ThreadConflict c = conflict(a, b);
       const bool async =
           p.async != kir::AsyncKind::kNone || q.async != kir::AsyncKind::kNone;
@@ -287,15 +312,16 @@ void SmemHazards::ForEachPair(
           (c == ThreadConflict::kSameThread && !async)) {
         continue;
       }
-      if (!ForEachArc(a, b, c, visit) || !ForEachArc(b, a, c, visit)) return;
+      if (!ForEachArc(a, b, c, note) || !ForEachArc(b, a, c, note)) return;
     }
   }
 }
 
 void SmemHazards::Between(kir::BufferId x, int64_t address_x, kir::BufferId y,
-                          int64_t address_y, const Visitor& visit) const {
+                          int64_t address_y, OrderedPairs ordered,
+                          const Visitor& visit) const {
   ForEachPair(
-      x, y,
+      x, y, ordered,
       [&](int a, int b) {
         return footprints_.Between(a, address_x, b, address_y);
       },
@@ -303,13 +329,14 @@ void SmemHazards::Between(kir::BufferId x, int64_t address_x, kir::BufferId y,
 }
 
 void SmemHazards::BetweenAnywhere(kir::BufferId x, kir::BufferId y,
+                                  OrderedPairs ordered,
                                   const Visitor& visit) const {
   const ThreadConflict all = flow_.num_threads() == 1
                                  ? ThreadConflict::kSameThread
                              : flow_.num_warps() == 1 ? ThreadConflict::kWarp
                                                       : ThreadConflict::kBlock;
   ForEachPair(
-      x, y, [&](int, int) { return all; }, visit);
+      x, y, ordered, [&](int, int) { return all; }, visit);
 }
 
 bool SmemHazards::Follows(int access, int loop) const {
@@ -434,24 +461,34 @@ ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,
   return std::max(near_conflict, far_conflict);
 }
 
-// Looks at the sequence that holds both alone, which takes no footprint.
+// Follows the way of MakeArc, but for what lies inside loops on it; that takes
+// no footprint and writes nothing down.
 bool SmemHazards::IsOrdered(int from, int to, int carried) const {
   const FlowAccess& a = flow_.accesses()[from];
   const FlowAccess& b = flow_.accesses()[to];
   if (a.async != kir::AsyncKind::kNone || b.async != kir::AsyncKind::kNone) {
     return false;
   }
-  int common = carried >= 0 ? flow_.nodes()[carried].sequences[0]
-                            : flow_.nodes()[a.node].sequence;
-  for (int node = a.node; IndexIn(b.node, common) < 0;) {
-    node = flow_.Parent(node);
-    common = flow_.nodes()[node].sequence;
+  const int common = carried >= 0 ? flow_.nodes()[carried].sequences[0]
+                                  : CommonSequence(a.node, b.node);
+  auto size = [&](int sequence) {
+    return static_cast<int>(flow_.sequences()[sequence].nodes.size());
+  };
+  int up = a.node;
+  for (; flow_.nodes()[up].sequence != common; up = flow_.Parent(up)) {
+    const FlowNode& n = flow_.nodes()[up];
+    if (BarrierBetween(n.sequence, n.index + 1, size(n.sequence))) return true;
   }
-  const std::vector<int>& before = counts_[common].block_nodes;
-  const int first = IndexIn(a.node, common) + 1;
-  const int last = IndexIn(b.node, common);
-  if (carried < 0) return first <= last && before[last] > before[first];
-  return before.back() > before[first] || before[last] > before[0];
+  int down = b.node;
+  for (; flow_.nodes()[down].sequence != common; down = flow_.Parent(down)) {
+    const FlowNode& n = flow_.nodes()[down];
+    if (BarrierBetween(n.sequence, 0, n.index)) return true;
+  }
+  const int first = flow_.nodes()[up].index + 1;
+  const int last = flow_.nodes()[down].index;
+  if (carried < 0) return first <= last && BarrierBetween(common, first, last);
+  return BarrierBetween(common, first, size(common)) ||
+         BarrierBetween(common, 0, last);
 }
 
 void SmemHazards::AddWithin(int a, int b, std::vector<SmemArc>* arcs) const {

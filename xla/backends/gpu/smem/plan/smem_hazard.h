@@ -41,6 +41,15 @@ struct SmemArc {
   bool needs_fence = false;
 };
 
+// Pairs of accesses that a barrier orders on every way from one to the other,
+// with nothing to wait for or to fence: whoever looks for barriers that are
+// missing does not ask for them, whoever describes an order is content with
+// one.
+enum class OrderedPairs {
+  kSkip,
+  kFirst,  // until an arc was found in their direction
+};
+
 class SmemHazards {
  public:
   SmemHazards(const SmemFlow& flow, const SmemFootprints& footprints);
@@ -50,8 +59,8 @@ class SmemHazards {
                         const std::vector<int>& warp_gaps = {});
 
   // Arcs between accesses of one buffer that threads race on, covered or not;
-  // but none of pairs that are ordered by a barrier of the kernel in the
-  // sequence that holds both, with nothing to wait for or to fence.
+  // but none of pairs that a barrier orders with nothing to wait for or to
+  // fence.
   // Pairs in one statement, which nothing can order, go to `unordered`.
   std::vector<SmemArc> WithinBuffers(
       std::vector<std::pair<int, int>>* unordered) const;
@@ -59,10 +68,10 @@ class SmemHazards {
   // Arcs, in both directions, between accesses of two buffers at these
   // addresses; `visit` returns false to stop.
   void Between(kir::BufferId x, int64_t address_x, kir::BufferId y,
-               int64_t address_y,
+               int64_t address_y, OrderedPairs ordered,
                const std::function<bool(const SmemArc&)>& visit) const;
   // The same if any two threads may meet: for buffers without addresses yet.
-  void BetweenAnywhere(kir::BufferId x, kir::BufferId y,
+  void BetweenAnywhere(kir::BufferId x, kir::BufferId y, OrderedPairs ordered,
                        const std::function<bool(const SmemArc&)>& visit) const;
 
   // Whether a barrier of the block stands between gaps `first` and `last` of a
@@ -94,11 +103,14 @@ class SmemHazards {
   void PassUp(SmemArc* arc, int node, int stop_sequence, bool warp) const;
   void PassDown(SmemArc* arc, int node, int stop_sequence, bool warp) const;
   int IndexIn(int node, int sequence) const;
+  int CommonSequence(int a, int b) const;  // innermost that holds both nodes
   bool ArrivesAndWaits(const SmemArc& arc) const;
   bool Forward(int from, int to) const;
+  // Whether some arc leads from one to the other.
+  bool MayFollow(int from, int to) const;
   bool ForEachArc(int from, int to, ThreadConflict conflict,
                   const Visitor& visit) const;
-  void ForEachPair(kir::BufferId x, kir::BufferId y,
+  void ForEachPair(kir::BufferId x, kir::BufferId y, OrderedPairs ordered,
                    const std::function<ThreadConflict(int, int)>& conflict,
                    const Visitor& visit) const;
   // The conflict in one iteration of all common loops.
@@ -108,10 +120,12 @@ class SmemHazards {
   ThreadConflict AcrossIterations(int a, int b, int loop, bool* far) const;
   bool Follows(int access, int loop) const;
   bool EachIterationItsOwn(int a, int b, int loop) const;
-  // Whether a barrier of the kernel that the whole block meets at stands
+  // Whether a barrier, old or planned, that the whole block meets at stands
   // between the two on the way of one iteration (carried < 0), or around that
   // loop, and neither is asynchronous: then no arc of theirs asks for anything.
   bool IsOrdered(int from, int to, int carried) const;
+  // The same of every arc from one to the other.
+  bool AllOrdered(int from, int to) const;
   void AddWithin(int a, int b, std::vector<SmemArc>* arcs) const;
 
   const SmemFlow& flow_;

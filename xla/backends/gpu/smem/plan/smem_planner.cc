@@ -247,8 +247,11 @@ std::vector<SmemArc> SmemPlanner::ArcsBetween(
     const SmemHazards& hazards, const std::vector<int64_t>& addresses) {
   std::vector<SmemArc> arcs;
   // Many buffers bring many pairs; those that something covers matter only
-  // where transfers must be waited for.
+  // where transfers must be waited for. With few, one arc of each direction is
+  // there to describe.
   const bool keep_covered = items_.size() <= kMaxDescribedItems;
+  const OrderedPairs ordered =
+      keep_covered ? OrderedPairs::kFirst : OrderedPairs::kSkip;
   for (size_t i = 0; i < items_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (addresses[i] >= addresses[j] + items_[j].bytes ||
@@ -264,9 +267,9 @@ std::vector<SmemArc> SmemPlanner::ArcsBetween(
       const kir::BufferId x = items_[i].buffer, y = items_[j].buffer;
       // Sizes that launches choose move the bytes that are common.
       if (symbolic_ && !SharesBase(addresses, i, j)) {
-        hazards.BetweenAnywhere(x, y, keep);
+        hazards.BetweenAnywhere(x, y, ordered, keep);
       } else {
-        hazards.Between(x, addresses[i], y, addresses[j], keep);
+        hazards.Between(x, addresses[i], y, addresses[j], ordered, keep);
       }
     }
   }

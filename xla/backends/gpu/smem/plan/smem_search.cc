@@ -112,9 +112,11 @@ void SmemSearch::CollectArcs() {
         };
       };
       const kir::BufferId x = items_[i].buffer, y = items_[j].buffer;
-      hazards_.BetweenAnywhere(x, y, add(&pair.anywhere, &pair.meet_anywhere));
+      hazards_.BetweenAnywhere(x, y, OrderedPairs::kSkip,
+                               add(&pair.anywhere, &pair.meet_anywhere));
       if (!pair.anywhere.empty() || pair.meet_anywhere) {
-        hazards_.Between(x, 0, y, 0, add(&pair.same_base, &pair.meet_at_base));
+        hazards_.Between(x, 0, y, 0, OrderedPairs::kSkip,
+                         add(&pair.same_base, &pair.meet_at_base));
       }
     }
   }
@@ -480,13 +482,15 @@ std::vector<std::vector<PlaceRelation>> SmemSearch::RelationsWith(
           return !open;
         };
         if (!decided) {
-          hazards_.BetweenAnywhere(items_[i].buffer, items_[j].buffer, look);
+          hazards_.BetweenAnywhere(items_[i].buffer, items_[j].buffer,
+                                   OrderedPairs::kSkip, look);
         }
         if (open) {
           relation = PlaceRelation::kDisjoint;
           if (n <= 200) {
             open = false;
-            hazards_.Between(items_[i].buffer, 0, items_[j].buffer, 0, look);
+            hazards_.Between(items_[i].buffer, 0, items_[j].buffer, 0,
+                             OrderedPairs::kSkip, look);
             if (!open) relation = PlaceRelation::kSameBase;
           }
         }
@@ -540,7 +544,8 @@ void SmemSearch::RunLarge() {
       const int64_t a = free.addresses[i], b = free.addresses[j];
       if (a >= b + items_[j].bytes || b >= a + items_[i].bytes) continue;
       hazards_.Between(
-          items_[i].buffer, a, items_[j].buffer, b, [&](const SmemArc& arc) {
+          items_[i].buffer, a, items_[j].buffer, b, OrderedPairs::kSkip,
+          [&](const SmemArc& arc) {
             if (arc.conflict == ThreadConflict::kBlock && !arc.covered) {
               stab.arcs.push_back(arc.gaps);
             }
