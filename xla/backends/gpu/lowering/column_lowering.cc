@@ -105,8 +105,13 @@ absl::Status ColumnEmitter::Accumulate(const AffineExpr& rows,
         return frame_.Named(input_, kept_, row, &places, [&]() -> absl::Status {
           for (size_t h = 0; h < sums_.size(); ++h) {
             const HloInstruction& hero = *group_.heroes[h];
-            ASSIGN_OR_RETURN(const Operand value,
-                             emitter_.Element(*hero.operand(0), places));
+            const HloInstruction& operand = *hero.operand(0);
+            ASSIGN_OR_RETURN(
+                const Operand value,
+                emitter_.Element(operand,
+                                 SameNumber(places, input_.dimensions(),
+                                            operand.shape().dimensions(),
+                                            builder_.ranges())));
             RETURN_IF_ERROR(
                 emitter_.Accumulate(hero, {Place(sums_[h], {j})}, {value}));
           }
@@ -151,7 +156,10 @@ absl::Status ColumnEmitter::Results(
       ASSIGN_OR_RETURN(const Operand sum, sum_of(h));
       ASSIGN_OR_RETURN(std::vector<Operand> value,
                        emitter_.EndReduction(hero, {sum}));
-      emitter_.Remember(hero, indices, std::move(value));
+      emitter_.Remember(hero,
+                        SameNumber(indices, KeptExtents(*group_.heroes[0]),
+                                   KeptExtents(hero), builder_.ranges()),
+                        std::move(value));
     }
     for (int64_t k : group_.results) {
       const KernelFrame::Result& result = frame_.results()[k];
@@ -274,14 +282,9 @@ std::optional<ColumnTile> FindColumnTile(const ReductionGroup& group,
         FindResultWay(frame.results()[k], *group.heroes[0], levels);
     if (!way.has_value() || way->full) return std::nullopt;
   }
-  const Shape& input = group.heroes[0]->operand(0)->shape();
-  int64_t fastest = 1;
-  for (int64_t d : MemoryOrder(input)) {
-    if (input.dimensions(d) > 1) fastest = input.dimensions(d);
-  }
   const int64_t bytes = WidestAlongRows(group, frame);
   ColumnTile tile;
-  tile.width = kir::NeighborsOfThread(bytes, fastest);
+  tile.width = NeighborsAlongRows(group, bytes);
   if (tile.width == 1) return std::nullopt;
   const int64_t threads = frame.threads();
   const int64_t vectors = group.rows / tile.width;

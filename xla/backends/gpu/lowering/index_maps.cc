@@ -273,6 +273,17 @@ Indices ResultIndices(const HloInstruction& hlo, int64_t i,
   }
 }
 
+Indices SameNumber(const Indices& indices, absl::Span<const int64_t> from,
+                   absl::Span<const int64_t> to,
+                   const AffineExpr::Ranges& ranges) {
+  if (from == to) return indices;
+  AffineExpr number;
+  for (size_t d = 0; d < from.size(); ++d) {
+    number = number * AffineExpr(from[d]) + indices[d];
+  }
+  return Delinearize(number.SimplifyIn(ranges), to, ranges);
+}
+
 std::vector<int64_t> LongDimensions(const Shape& shape) {
   std::vector<int64_t> dims = MemoryOrder(shape);
   dims.erase(

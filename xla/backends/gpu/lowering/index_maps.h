@@ -51,6 +51,12 @@ Indices IndicesInMemory(const AffineExpr& number, const Shape& shape,
 Indices Delinearize(const AffineExpr& number, absl::Span<const int64_t> extents,
                     const AffineExpr::Ranges& ranges);
 
+// Indices, in an array of extents `to`, of the element whose number is that of
+// `indices` in one of extents `from`.
+Indices SameNumber(const Indices& indices, absl::Span<const int64_t> from,
+                   absl::Span<const int64_t> to,
+                   const AffineExpr::Ranges& ranges);
+
 // Whether MapIndices knows the opcode: elementwise instructions, copy,
 // broadcast, reshape, bitcast, transpose, slice and reverse.
 bool HasIndexMap(const HloInstruction& hlo);

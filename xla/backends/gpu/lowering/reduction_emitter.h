@@ -25,11 +25,13 @@ bool IsNeutral(const HloInstruction& reduce);
 // Bytes of an element of the widest array of whole rows that is read or
 // written.
 int64_t WidestAlongRows(const ReductionGroup& group, KernelFrame& frame);
+// How many neighbors of an array of whole rows a thread takes at once.
+int64_t NeighborsAlongRows(const ReductionGroup& group, int64_t bytes);
 // Whether each element is computed from those with its number, row by row.
 bool KeepsNumbers(const HloInstruction& hlo);
 
-// Emits one kernel for a group of reductions over the same dimensions of arrays
-// of one shape, together with the element-wise code around them.
+// Emits one kernel for a group of reductions of the same rows, together with
+// the element-wise code around them.
 //
 // The input is a matrix: kept dimensions number its rows, reduced dimensions
 // its columns. A team of `lanes_` threads (a power of two) handles a row, and a

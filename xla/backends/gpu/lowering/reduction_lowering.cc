@@ -56,7 +56,11 @@ absl::Status ReductionEmitter::InRow(
           }
           for (const Hero& hero : heroes_) {
             if (!hero.result.empty()) {
-              emitter_.Remember(*hero.hlo, indices, hero.result);
+              emitter_.Remember(
+                  *hero.hlo,
+                  SameNumber(indices, KeptExtents(*group_.heroes[0]),
+                             KeptExtents(*hero.hlo), builder_.ranges()),
+                  hero.result);
             }
           }
           return body(indices);
@@ -134,14 +138,8 @@ std::optional<Indices> ReductionEmitter::SpreadPlaces(
        *absl::c_max_element(kept_dims_) > *absl::c_min_element(reduced_))) {
     return std::nullopt;
   }
-  AffineExpr number;
-  size_t next = 0;
-  for (int64_t d = 0; d < input_.dimensions().size(); ++d) {
-    if (!absl::c_linear_search(kept_dims_, d)) continue;
-    number = number * AffineExpr(input_.dimensions(d)) + row[next++];
-  }
-  return Delinearize(number.SimplifyIn(builder_.ranges()), value.dimensions(),
-                     builder_.ranges());
+  return SameNumber(row, KeptExtents(*group_.heroes[0]), value.dimensions(),
+                    builder_.ranges());
 }
 
 // Computes values derived from results of reductions before they are broadcast
@@ -163,13 +161,8 @@ absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
 
 Indices ReductionEmitter::PlacesIn(const HloInstruction& hlo,
                                    const Indices& places) const {
-  if (hlo.shape().dimensions() == input_.dimensions()) return places;
-  AffineExpr number;
-  for (size_t d = 0; d < places.size(); ++d) {
-    number = number * AffineExpr(input_.dimensions(d)) + places[d];
-  }
-  return Delinearize(number.SimplifyIn(builder_.ranges()),
-                     hlo.shape().dimensions(), builder_.ranges());
+  return SameNumber(places, input_.dimensions(), hlo.shape().dimensions(),
+                    builder_.ranges());
 }
 
 absl::Status ReductionEmitter::Column(int level, const Indices& row,
@@ -194,9 +187,10 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
           for (Hero* hero : Heroes(level)) {
             std::vector<Operand> values;
             for (size_t k = 0; k < hero->accumulators.size(); ++k) {
+              const HloInstruction& operand = *hero->hlo->operand(k);
               ASSIGN_OR_RETURN(
                   Operand value,
-                  emitter_.Element(*hero->hlo->operand(k), places));
+                  emitter_.Element(operand, PlacesIn(operand, places)));
               values.push_back(value);
             }
             if (!first) {

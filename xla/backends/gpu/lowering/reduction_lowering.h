@@ -30,11 +30,12 @@
 
 namespace xla::gpu {
 
-// Reductions over the same dimensions of arrays of one shape, and the results
-// that their part of the kernel writes: those with as many elements as the
-// reductions' operands or their results.
+// Reductions over the same dimensions of arrays of one shape, or of row-major
+// arrays that are bitcasts of each other, and the results that their part of
+// the kernel writes: those with as many elements as the reductions' operands or
+// their results. Indices are those of the first one.
 struct ReductionGroup {
-  std::vector<const HloInstruction*> heroes;  // operands first
+  std::vector<const HloInstruction*> heroes;  // most dimensions first
   std::vector<int64_t> results;               // by number
 
   bool row = false;     // reduced dimensions are the fastest

@@ -13,18 +13,6 @@
 namespace xla::gpu {
 namespace {
 
-std::vector<int64_t> KeptExtents(const HloInstruction& reduce) {
-  const Shape& input = reduce.operand(0)->shape();
-  std::vector<int64_t> extents;
-  for (int64_t d = 0; d < static_cast<int64_t>(input.dimensions().size());
-       ++d) {
-    if (!absl::c_linear_search(reduce.dimensions(), d)) {
-      extents.push_back(input.dimensions(d));
-    }
-  }
-  return extents;
-}
-
 int64_t Product(absl::Span<const int64_t> extents) {
   int64_t product = 1;
   for (int64_t extent : extents) product *= extent;
@@ -52,10 +40,28 @@ bool IsRowMajor(const Shape& shape) {
   return absl::c_is_sorted(LongDimensions(shape));
 }
 
+// Neighboring dimensions of the operand that are all reduced, or all kept, as
+// one each: whether they are reduced, and their elements.
+std::vector<std::pair<bool, int64_t>> Runs(const HloInstruction& reduce) {
+  std::vector<std::pair<bool, int64_t>> runs;
+  const Shape& input = reduce.operand(0)->shape();
+  for (int64_t d : LongDimensions(input)) {
+    const bool reduced = absl::c_linear_search(reduce.dimensions(), d);
+    if (runs.empty() || runs.back().first != reduced) {
+      runs.emplace_back(reduced, 1);
+    }
+    runs.back().second *= input.dimensions(d);
+  }
+  return runs;
+}
+
+// Whether elements with the same number are of the same row and column: in
+// arrays of one shape, or in row-major ones that are bitcasts of each other.
 bool SameReduction(const HloInstruction& a, const HloInstruction& b) {
-  return a.operand(0)->shape().dimensions() ==
-             b.operand(0)->shape().dimensions() &&
-         absl::c_is_permutation(a.dimensions(), b.dimensions());
+  const Shape &x = a.operand(0)->shape(), &y = b.operand(0)->shape();
+  return x.dimensions() == y.dimensions()
+             ? absl::c_is_permutation(a.dimensions(), b.dimensions())
+             : IsRowMajor(x) && IsRowMajor(y) && Runs(a) == Runs(b);
 }
 
 ReductionGroup MakeGroup(const HloInstruction& reduce) {
@@ -121,6 +127,18 @@ std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
 
 }  // namespace
 
+std::vector<int64_t> KeptExtents(const HloInstruction& reduce) {
+  const Shape& input = reduce.operand(0)->shape();
+  std::vector<int64_t> extents;
+  for (int64_t d = 0; d < static_cast<int64_t>(input.dimensions().size());
+       ++d) {
+    if (!absl::c_linear_search(reduce.dimensions(), d)) {
+      extents.push_back(input.dimensions(d));
+    }
+  }
+  return extents;
+}
+
 // The level of an instruction is the largest number of reductions of the group
 // on a path to it. All reductions of one level can be computed in one pass over
 // the columns.
@@ -148,16 +166,11 @@ int ReductionLevels::OfOperands(const HloInstruction& hlo) const {
 Indices ResultWay::Follow(Indices places, const Shape& result,
                           const AffineExpr::Ranges& ranges) const {
   if (by_number) {
-    AffineExpr number;
-    for (size_t d = 0; d < extents.size(); ++d) {
-      number = number * AffineExpr(extents[d]) + places[d];
-    }
     const Shape& numbered =
         steps.empty()
             ? result
             : steps.back().first->operand(steps.back().second)->shape();
-    places =
-        Delinearize(number.SimplifyIn(ranges), numbered.dimensions(), ranges);
+    places = SameNumber(places, extents, numbered.dimensions(), ranges);
   }
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     places = ResultIndices(*step->first, step->second, places, ranges);
@@ -181,8 +194,8 @@ std::optional<ResultWay> FindElementWay(const KernelFrame::Result& result,
   return FindWay(result, extents, extents, levels);
 }
 
-// Partitions the results of a fusion among groups of like reductions (same
-// input dimensions, same reduced dimensions), largest group first. A result
+// Partitions the results of a fusion among groups of like reductions
+// (SameReduction), largest group first. A result
 // goes to a group that has a reduction behind it and whose loop can produce it;
 // results without one join a group if they have the shape of its input, because
 // they can be written while its columns are read. Reductions that no result of
@@ -210,6 +223,15 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                       [](const ReductionGroup& a, const ReductionGroup& b) {
                         return a.rows * a.columns > b.rows * b.columns;
                       });
+  // The first one has the indices that the others can be computed from without
+  // divisions.
+  for (ReductionGroup& group : groups) {
+    absl::c_stable_sort(group.heroes,
+                        [](const HloInstruction* a, const HloInstruction* b) {
+                          return a->operand(0)->shape().dimensions().size() >
+                                 b->operand(0)->shape().dimensions().size();
+                        });
+  }
   const std::set<const HloInstruction*> body(frame.body().begin(),
                                              frame.body().end());
   std::vector<std::set<const HloInstruction*>> cones;

@@ -32,6 +32,9 @@ class ReductionLevels {
   std::map<const HloInstruction*, int> levels_;  // looked up only
 };
 
+// The extents of the dimensions that are kept.
+std::vector<int64_t> KeptExtents(const HloInstruction& reduce);
+
 // Which element of a kernel's result corresponds to an element of a reduction's
 // operand (`full`) or of its result.
 struct ResultWay {

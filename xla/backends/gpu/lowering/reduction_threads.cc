@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -120,6 +121,17 @@ int64_t WidestAlongRows(const ReductionGroup& group, KernelFrame& frame) {
   return bytes;
 }
 
+int64_t NeighborsAlongRows(const ReductionGroup& group, int64_t bytes) {
+  int64_t width = std::numeric_limits<int64_t>::max();
+  for (const HloInstruction* hero : group.heroes) {
+    const Shape& input = hero->operand(0)->shape();
+    const std::vector<int64_t> dims = LongDimensions(input);
+    const int64_t fastest = dims.empty() ? 1 : input.dimensions(dims.back());
+    width = std::min(width, kir::NeighborsOfThread(bytes, fastest));
+  }
+  return width;
+}
+
 // A lane that begins with its first column takes columns one by one.
 void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
   bytes_ = WidestAlongRows(group_, frame_);
@@ -127,7 +139,7 @@ void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
       absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
         return IsNeutral(*hero);
       })) {
-    width_ = kir::NeighborsOfThread(bytes_, input_.dimensions(reduced_.back()));
+    width_ = NeighborsAlongRows(group_, bytes_);
   }
 }
 

@@ -46,6 +46,51 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("column-reduction"));
 }
 
+// What is reduced is read once, by whatever names its dimensions have.
+TEST_F(RowLoweringTest, BitcastsOfAnArrayAreReducedTogether) {
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[2,3,12,10] parameter(0)
+  b = f32[6,120] bitcast(p)
+  low = f32[] constant(-inf)
+  m = f32[6] reduce(b, low), dimensions={1}, to_apply=max
+  mb = f32[6,120] broadcast(m), dimensions={0}
+  d = f32[6,120] subtract(b, mb)
+  c = f32[2,3,12,10] bitcast(d)
+  x = f32[2,3,12,10] exponential(c)
+  z = f32[] constant(0)
+  s = f32[2,3] reduce(x, z), dimensions={2,3}, to_apply=add
+  q = f32[2,3] reduce(p, z), dimensions={2,3}, to_apply=add
+  ROOT t = (f32[6], f32[2,3], f32[2,3], f32[6,120]) tuple(m, s, q, d)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[3,41,7,12] parameter(0)
+  b = f32[3,41,84] bitcast(p)
+  z = f32[] constant(0)
+  s = f32[3,84] reduce(b, z), dimensions={1}, to_apply=add
+  q = f32[3,41,7,12] multiply(p, p)
+  r = f32[3,7,12] reduce(q, z), dimensions={1}, to_apply=add
+  ROOT t = (f32[3,84], f32[3,7,12]) tuple(s, r)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("column-reduction"));
+  // Other rows, and rows that do not lie in order.
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[6,12,10] parameter(0)
+  b = f32[72,10] bitcast(p)
+  z = f32[] constant(0)
+  s = f32[6] reduce(p, z), dimensions={1,2}, to_apply=add
+  r = f32[72] reduce(b, z), dimensions={1}, to_apply=add
+  ROOT t = (f32[6], f32[72]) tuple(s, r)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction", "row-reduction"));
+}
+
 TEST_F(RowLoweringTest, InitialValuesAreTakenOnce) {
   EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {
