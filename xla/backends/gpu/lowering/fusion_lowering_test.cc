@@ -20,6 +20,45 @@ using FusionLoweringTest = FusionLoweringTestBase;
 
 constexpr int64_t kThreadsOfMultiprocessor = 2048;
 
+// What lies in one order in memory, or in rows of one order, is computed in one
+// loop, which reads its operands once.
+TEST_F(FusionLoweringTest, ResultsThatBitcastsOrRowsRelateShareALoop) {
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[3,4,40] parameter(0)
+  w = f32[40] parameter(1)
+  n = f32[3,4,40] negate(p)
+  b = f32[40,3,4]{0,2,1} bitcast(n)
+  wb = f32[40,3,4]{0,2,1} broadcast(w), dimensions={0}
+  m = f32[40,3,4]{0,2,1} multiply(b, wb)
+  ROOT t = (f32[3,4,40], f32[40,3,4]{0,2,1}) tuple(n, m)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(ops_["neg"], 1);
+  for (int64_t device_threads : {1, 1 << 18}) {
+    device_threads_ = device_threads;
+    EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[3,4,40] parameter(0)
+  n = f32[3,4,40] negate(p)
+  c = f32[3,4,40]{2,0,1} copy(n)
+  ROOT t = (f32[3,4,40], f32[3,4,40]{2,0,1}) tuple(n, c)
+})"),
+              absl::OkStatus());
+    EXPECT_EQ(ops_["neg"], 1);
+  }
+  // Short rows stay apart.
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[3,40,4] parameter(0)
+  n = f32[3,40,4] negate(p)
+  c = f32[3,40,4]{2,0,1} copy(n)
+  ROOT t = (f32[3,40,4], f32[3,40,4]{2,0,1}) tuple(n, c)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(ops_["neg"], 2);
+}
+
 TEST_F(FusionLoweringTest, DotsAreTilesWithWhatFollowsThem) {
   device_threads_ = kThreadsOfMultiprocessor;
   EXPECT_EQ(Compare(R"(

@@ -105,6 +105,41 @@ std::string KernelName(absl::string_view name) {
   return result;
 }
 
+// Of shapes of the same dimensions: equal but for the order of rows, which are
+// no shorter than what a warp writes at once.
+bool HasRowsOf(const Shape& shape, const Shape& first) {
+  constexpr int64_t kLeastBytes = 128;
+  const std::vector<int64_t> dims = LongDimensions(shape);
+  const std::vector<int64_t> order = LongDimensions(first);
+  if (dims == order) return true;
+  return dims.back() == order.back() &&
+         shape.dimensions(dims.back()) *
+                 ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type()) >=
+             kLeastBytes;
+}
+
+std::vector<int64_t> LongExtents(const Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int64_t d : LongDimensions(shape)) {
+    extents.push_back(shape.dimensions(d));
+  }
+  return extents;
+}
+
+bool GoTogether(const Shape& shape, const Shape& first) {
+  return shape.dimensions() == first.dimensions()
+             ? HasRowsOf(shape, first)
+             : LongExtents(shape) == LongExtents(first);
+}
+
+// The element of `shape` that is computed with that element of `first`, which
+// has this number in memory.
+Indices IndicesWith(const Shape& first, const AffineExpr& number,
+                    const Shape& shape, const AffineExpr::Ranges& ranges) {
+  return IndicesInMemory(
+      number, shape.dimensions() == first.dimensions() ? first : shape, ranges);
+}
+
 }  // namespace
 
 bool TakesALoop(const HloInstruction& hlo) {
@@ -338,8 +373,7 @@ int64_t KernelFrame::Together(absl::Span<const Result* const> results) {
     const Result& next = *results[count];
     const bool is_second = next.part == 1;
     if ((count >= kMost && !is_second) || PackedBits(next.shape) > 0 ||
-        next.shape.dimensions() != first.dimensions() ||
-        MemoryOrder(next.shape) != MemoryOrder(first)) {
+        !GoTogether(next.shape, first)) {
       break;
     }
   }
@@ -417,15 +451,18 @@ absl::Status KernelFrame::EmitNeighbors(absl::Span<const Result* const> results,
       ShapeUtil::ElementsIn(shape) / width, [&](const AffineExpr& number) {
         return builder_.Vector(width, [&](const AffineExpr& neighbor) {
           return emitter_.InScope([&]() -> absl::Status {
-            const Indices indices =
-                IndicesInMemory(number * AffineExpr(width) + neighbor, shape,
-                                builder_.ranges());
+            const AffineExpr element = number * AffineExpr(width) + neighbor;
+            const auto indices = [&](const Result& result) {
+              return IndicesWith(shape, element, result.shape,
+                                 builder_.ranges());
+            };
             std::vector<kir::Operand> values;
             for (const Result* result : results) {
-              ASSIGN_OR_RETURN(values.emplace_back(), Value(*result, indices));
+              ASSIGN_OR_RETURN(values.emplace_back(),
+                               Value(*result, indices(*result)));
             }
             for (size_t k = 0; k < results.size(); ++k) {
-              Write(*results[k], indices, values[k]);
+              Write(*results[k], indices(*results[k]), values[k]);
             }
             return absl::OkStatus();
           });
@@ -454,7 +491,7 @@ absl::Status KernelFrame::EmitRounds(absl::Span<const Result* const> results,
   return Blocks(
       CeilOfRatio(count, of_block),
       [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
-        const auto each = [&](absl::FunctionRef<absl::Status(const Indices&,
+        const auto each = [&](absl::FunctionRef<absl::Status(const AffineExpr&,
                                                              const AffineExpr&)>
                                   body) {
           return builder_.Loop(
@@ -462,24 +499,26 @@ absl::Status KernelFrame::EmitRounds(absl::Span<const Result* const> results,
               [&](const AffineExpr& round) {
                 const AffineExpr number = block * AffineExpr(of_block) +
                                           round * AffineExpr(threads_) + thread;
-                return Where(Inside(number, count, builder_.ranges()), [&] {
-                  return body(IndicesInMemory(number, shape, builder_.ranges()),
-                              round);
-                });
+                return Where(Inside(number, count, builder_.ranges()),
+                             [&] { return body(number, round); });
               });
         };
-        RETURN_IF_ERROR(each([&](const Indices& indices,
+        const auto indices = [&](size_t k, const AffineExpr& number) {
+          return IndicesWith(shape, number, results[k]->shape,
+                             builder_.ranges());
+        };
+        RETURN_IF_ERROR(each([&](const AffineExpr& number,
                                  const AffineExpr& round) -> absl::Status {
           for (size_t k = 0; k < results.size(); ++k) {
             ASSIGN_OR_RETURN(const kir::Operand computed,
-                             Value(*results[k], indices));
+                             Value(*results[k], indices(k, number)));
             builder_.EmitTo(value(k, round), "copy", {computed});
           }
           return absl::OkStatus();
         }));
-        return each([&](const Indices& indices, const AffineExpr& round) {
+        return each([&](const AffineExpr& number, const AffineExpr& round) {
           for (size_t k = 0; k < results.size(); ++k) {
-            Write(*results[k], indices, value(k, round));
+            Write(*results[k], indices(k, number), value(k, round));
           }
           return absl::OkStatus();
         });

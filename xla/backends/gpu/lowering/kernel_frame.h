@@ -84,8 +84,10 @@ class KernelFrame {
   // of the result.
   absl::Status EmitUpdate(const Result& result);
   // How many results, from the first of these on, one loop computes together:
-  // of the same elements in the same order in memory, both parts of complex
-  // numbers among them.
+  // of the same elements as far as shapes tell, both parts of complex numbers
+  // among them. Those have the first one's dimensions and its neighbors in
+  // memory, in rows that may lie in another order, or else its extents in
+  // memory, as bitcasts of it do.
   static int64_t Together(absl::Span<const Result* const> results);
   // A part with one thread per element of results that are computed together,
   // or per several: neighbors, which it reads and writes at once, or, where no
