@@ -156,6 +156,9 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> ReducePrecision(const HloInstruction& hlo,
                                                const kir::Operand& a,
                                                kir::ElementType type);
+  absl::StatusOr<kir::Operand> RoundBits(const HloInstruction& hlo,
+                                         const kir::Operand& a,
+                                         kir::ElementType type);
   absl::StatusOr<kir::Operand> Divide(const HloInstruction& hlo,
                                       const kir::Operand& a,
                                       const kir::Operand& b,

@@ -253,9 +253,9 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
   }
 }
 
-// Through the type that has these bits. Numbers whose exponent it lacks become
-// zero, where the type has fractions of them; those that round up to its least
-// normal number are kept, as far as half a place below it.
+// Through the type that has these bits, if there is one. Numbers whose exponent
+// it lacks become zero, where the type has fractions of them; those that round
+// up to its least normal number are kept, as far as half a place below it.
 absl::StatusOr<Operand> ElementEmitter::ReducePrecision(
     const HloInstruction& hlo, const Operand& a, ElementType type) {
   struct Narrow {
@@ -290,9 +290,69 @@ absl::StatusOr<Operand> ElementEmitter::ReducePrecision(
     const Operand zero = builder_.Emit("mul", type, {a, 0.0});
     return builder_.Emit("select", type, {is_kept, value, zero});
   }
-  return NotLowered(
-      hlo, absl::StrCat("to ", hlo.exponent_bits(), " bits of exponent and ",
-                        hlo.mantissa_bits(), " of mantissa"));
+  return RoundBits(hlo, a, type);
+}
+
+// In integers: the bits of the magnitude rounded to the nearest, ties to even;
+// then what is too large becomes infinite, what is too small zero.
+absl::StatusOr<Operand> ElementEmitter::RoundBits(const HloInstruction& hlo,
+                                                  const Operand& a,
+                                                  ElementType type) {
+  const PrimitiveType from = TypeOf(hlo);
+  if (from != F32 && from != F16 && from != BF16 && from != F8E5M2) {
+    return NotLowered(
+        hlo,
+        absl::StrCat("of ", primitive_util::LowercasePrimitiveTypeName(from),
+                     " to ", hlo.exponent_bits(), " bits of exponent and ",
+                     hlo.mantissa_bits(), " of mantissa"));
+  }
+  const int exponent = primitive_util::ExponentWidth(from);
+  const int mantissa = primitive_util::SignificandWidth(from) - 1;
+  const int64_t sign_bit = int64_t{1} << (exponent + mantissa);
+  const int64_t infinity = ((int64_t{1} << exponent) - 1) << mantissa;
+  const int64_t nan = infinity | int64_t{1} << (mantissa - 1);
+  constexpr ElementType kBits = ElementType::kU32;
+  const auto emit = [&](absl::string_view op, const Operand& x,
+                        const kir::Argument& y) {
+    return builder_.Emit(op, kBits, {x, y});
+  };
+  const auto compare = [&](absl::string_view op, const Operand& x, int64_t y) {
+    return builder_.Emit(op, ElementType::kPred, {x, AffineExpr(y)});
+  };
+  const auto select = [&](const Operand& condition, const kir::Argument& x,
+                          const kir::Argument& y) {
+    return builder_.Emit("select", kBits, {condition, x, y});
+  };
+  ASSIGN_OR_RETURN(const ElementType own, KernelType(Unsigned(from)));
+  Operand bits = builder_.Emit("bits", own, {a});
+  if (own != kBits) bits = builder_.Emit("cast", kBits, {bits});
+  const Operand sign = emit("and", bits, AffineExpr(sign_bit));
+  const Operand size = emit("and", bits, AffineExpr(sign_bit - 1));
+  Operand rounded = size;
+  if (const int dropped = mantissa - static_cast<int>(hlo.mantissa_bits());
+      dropped > 0) {
+    const int64_t unit = int64_t{1} << dropped;
+    const Operand odd =
+        emit("and", emit("shr", size, AffineExpr(dropped)), AffineExpr(1));
+    const Operand half = emit("add", odd, AffineExpr(unit / 2 - 1));
+    rounded =
+        emit("and", emit("add", size, half), AffineExpr(2 * sign_bit - unit));
+    rounded = select(compare("lt", size, infinity), rounded, size);
+  }
+  if (hlo.exponent_bits() < exponent) {
+    const int64_t bias = (int64_t{1} << (exponent - 1)) - 1;
+    const int64_t largest = (int64_t{1} << (hlo.exponent_bits() - 1)) - 1;
+    const Operand is_large =
+        compare("ge", rounded, (bias + largest + 1) << mantissa);
+    const Operand is_small =
+        compare("lt", rounded, (bias - largest + 1) << mantissa);
+    rounded = select(is_large, AffineExpr(infinity), rounded);
+    rounded = select(is_small, AffineExpr(0), rounded);
+  }
+  rounded = select(compare("gt", size, infinity), AffineExpr(nan), rounded);
+  Operand result = emit("or", sign, rounded);
+  if (own != kBits) result = builder_.Emit("cast", own, {result});
+  return builder_.Emit("bits", type, {result});
 }
 
 absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
