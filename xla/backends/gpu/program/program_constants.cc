@@ -49,7 +49,9 @@ absl::StatusOr<std::string> ProgramConstants::NameOf(
   }
   if (literal.is_elided()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "constant: the text has no elements of it, at ", hlo.name()));
+        "constant: the text has no elements of it (--fill-elided-constants "
+        "makes some up), at ",
+        hlo.name()));
   }
   const std::string bytes(static_cast<const char*>(literal.untyped_data()),
                           ShapeUtil::ByteSizeOf(hlo.shape()));
