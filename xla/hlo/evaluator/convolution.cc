@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -78,6 +79,7 @@ class Convolver {
     const int64_t rows = output_.dim(0) * positions;
     const int64_t block =
         std::max<int64_t>(4, kBlockBytes / std::max<int64_t>(1, depth * bytes));
+    const bool may_be_infinite = !IsFinite(kernel_);
     std::vector<char> patches(std::min(block, rows) * depth * bytes);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t row = 0; row < rows; row += block) {
@@ -92,6 +94,10 @@ class Convolver {
              {output_.mutable_raw() +
                   (row * output_features + g * group_outputs) * bytes,
               output_features});
+        if (!may_be_infinite) continue;
+        for (int64_t i = 0; i < count; ++i) {
+          MultiplyInside(g, row + i, patches.data() + i * depth * bytes);
+        }
       }
     }
     return std::move(output_);
@@ -102,28 +108,18 @@ class Convolver {
   // zeros where the window covers padding or holes of the base dilation.
   void Gather(int64_t g, int64_t batch, int64_t position, int64_t features,
               char* patch) const {
-    const int64_t rank = static_cast<int64_t>(axes_.size());
     const int64_t bytes = input_.element_bytes();
-    const DimensionVector strides = RowMajorStrides(input_.dims());
     const int64_t batch_group = batch_groups_ > 1 ? g : 0;
     const int64_t feature_group = feature_groups_ > 1 ? g : 0;
     const char* base =
-        input_.raw() + ((batch_group * output_.dim(0) + batch) * strides[0] +
+        input_.raw() + ((batch_group * output_.dim(0) + batch) * strides_[0] +
                         feature_group * features) *
                            bytes;
     const DimensionVector at =
         ToMixedRadix<DimensionVector>(position, output_spatial_);
     Odometer window(window_dims_);
     do {
-      int64_t offset = 0;
-      for (int64_t d = 0; d < rank; ++d) {
-        const int64_t in = axes_[d].Input(at[d], window[d]);
-        if (in < 0) {
-          offset = -1;
-          break;
-        }
-        offset += in * strides[d + 1];
-      }
+      const int64_t offset = Offset(at, window);
       if (offset < 0) {
         std::memset(patch, 0, features * bytes);
       } else {
@@ -133,7 +129,81 @@ class Convolver {
     } while (window.Next());
   }
 
+  // Of the element that the output at `at` reads there; -1 for padding.
+  int64_t Offset(const DimensionVector& at, const Odometer& window) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < axes_.size(); ++d) {
+      const int64_t in = axes_[d].Input(at[d], window[d]);
+      if (in < 0) return -1;
+      offset += in * strides_[d + 1];
+    }
+    return offset;
+  }
+
+  // Multiplies one row again, if its window covers padding: without what is
+  // multiplied by that, since nothing times infinity would not be nothing.
+  void MultiplyInside(int64_t g, int64_t row, const char* patch) {
+    const int64_t positions = Product(output_spatial_);
+    const int64_t features = kernel_.dim(kernel_.rank() - 2);
+    const int64_t output_features = kernel_.dims().back();
+    const int64_t group_outputs =
+        output_features / std::max(feature_groups_, batch_groups_);
+    const int64_t bytes = input_.element_bytes();
+    const DimensionVector at =
+        ToMixedRadix<DimensionVector>(row % positions, output_spatial_);
+    std::vector<char> lhs, rhs;
+    bool is_padded = false;
+    const char* factors = kernel_.raw() + g * group_outputs * bytes;
+    Odometer window(window_dims_);
+    do {
+      if (Offset(at, window) < 0) {
+        is_padded = true;
+      } else {
+        lhs.insert(lhs.end(), patch, patch + features * bytes);
+        for (int64_t f = 0; f < features; ++f) {
+          const char* from = factors + f * output_features * bytes;
+          rhs.insert(rhs.end(), from, from + group_outputs * bytes);
+        }
+      }
+      patch += features * bytes;
+      factors += features * output_features * bytes;
+    } while (window.Next());
+    if (!is_padded) return;
+    char* result = output_.mutable_raw() +
+                   (row * output_features + g * group_outputs) * bytes;
+    const int64_t depth = static_cast<int64_t>(lhs.size()) / bytes;
+    if (depth == 0) {
+      std::memset(result, 0, group_outputs * bytes);
+      return;
+    }
+    Gemm(input_.type(), 1, group_outputs, depth, {lhs.data(), depth},
+         {rhs.data(), group_outputs}, {result, output_features});
+  }
+
+  // Of the types that sums have.
+  static bool IsFinite(const Value& value) {
+    const auto all = [&](auto zero, int64_t count) {
+      const auto* numbers =
+          reinterpret_cast<const decltype(zero)*>(value.raw());
+      return std::all_of(numbers, numbers + count,
+                         [](auto x) { return std::isfinite(x); });
+    };
+    switch (value.type()) {
+      case F32:
+        return all(0.0f, value.count());
+      case F64:
+        return all(0.0, value.count());
+      case C64:
+        return all(0.0f, 2 * value.count());
+      case C128:
+        return all(0.0, 2 * value.count());
+      default:  // Integers.
+        return true;
+    }
+  }
+
   Value input_;
+  const DimensionVector strides_ = RowMajorStrides(input_.dims());
   Value kernel_;
   WindowAxes axes_;
   Value output_;
