@@ -227,6 +227,7 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
       return ReducePrecision(hlo, a, type);
     case HloOpcode::kBitcastConvert: {
       const PrimitiveType from = TypeOf(*hlo.operand(0));
+      if (from == TypeOf(hlo)) return a;
       if (IsInteger(from) && IsInteger(TypeOf(hlo)) &&
           primitive_util::BitWidth(from) ==
               primitive_util::BitWidth(TypeOf(hlo))) {

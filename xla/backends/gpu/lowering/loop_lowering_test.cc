@@ -85,6 +85,7 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
            "lb = f32[40] broadcast(l), dimensions={}\n"
            "x = f32[40] multiply(r, lb)\ny = f32[40] multiply(s, lb)\n"
            "ROOT t = (f32[40], f32[40]) tuple(x, y)",
+           "p = f64[4] parameter(0)\nROOT b = f64[4] bitcast-convert(p)",
            // Widths that no type has, of large and small numbers.
            "p = f32[40] parameter(0)\nh = f16[40] convert(p)\n"
            "b = bf16[40] convert(p)\n"
