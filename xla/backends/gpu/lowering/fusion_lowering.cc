@@ -153,8 +153,10 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
       RETURN_IF_ERROR(EmitTransposes(group, frame.get()));
       parts.push_back(
           MakePart(kTranspose, absl::StrCat(group.heroes.size(), " in ")));
-      parts.back().results = group.results;
-      for (int64_t k : group.results) written[k] = true;
+      std::vector<int64_t>& results = parts.back().results;
+      results = group.results;
+      results.insert(results.end(), group.passed.begin(), group.passed.end());
+      for (int64_t k : results) written[k] = true;
     }
   }
   const std::vector<ReductionGroup> groups =

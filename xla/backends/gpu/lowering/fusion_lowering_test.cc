@@ -20,6 +20,47 @@ using FusionLoweringTest = FusionLoweringTestBase;
 
 constexpr int64_t kThreadsOfMultiprocessor = 2048;
 
+// They are written on the way to the tile, also beside its last rows; what has
+// other operands is not.
+TEST_F(FusionLoweringTest, WhatLiesAsTilesAreReadIsComputedFromTheirValues) {
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[3,35,50] parameter(0)
+  q = f32[3,35,50] parameter(1)
+  m = f32[3,35,50] multiply(p, q)
+  t = f32[3,50,35] transpose(m), dimensions={0,2,1}
+  n = f32[3,50,35] negate(t)
+  x = f32[3,35,50] exponential(p)
+  r = f32[35,3,50] transpose(m), dimensions={1,0,2}
+  b = f32[105,50] bitcast(m)
+  ROOT o = (f32[3,50,35], f32[3,35,50], f32[35,3,50], f32[105,50])
+      tuple(n, x, r, b)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+  EXPECT_EQ(ops_["mul"], 1);
+  device_threads_ = 1;
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = bf16[70,130] parameter(0)
+  t = bf16[130,70] transpose(p), dimensions={1,0}
+  n = bf16[70,130] negate(p)
+  ROOT o = (bf16[130,70], bf16[70,130]) tuple(t, n)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[40,50] parameter(0)
+  q = f32[40,50] parameter(1)
+  t = f32[50,40] transpose(p), dimensions={1,0}
+  n = f32[40,50] negate(q)
+  ROOT o = (f32[50,40], f32[40,50]) tuple(t, n)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose", "loop"));
+}
+
 // What lies in one order in memory, or in rows of one order, is computed in one
 // loop, which reads its operands once.
 TEST_F(FusionLoweringTest, ResultsThatBitcastsOrRowsRelateShareALoop) {

@@ -17,15 +17,6 @@
 namespace xla::gpu {
 namespace {
 
-AffineExpr Linearize(const Indices& indices,
-                     absl::Span<const int64_t> strides) {
-  AffineExpr number;
-  for (size_t d = 0; d < indices.size(); ++d) {
-    number = number + indices[d] * AffineExpr(strides[d]);
-  }
-  return number;
-}
-
 std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> extents) {
   std::vector<int64_t> strides(extents.size());
   int64_t stride = 1;
@@ -51,6 +42,15 @@ std::vector<int64_t> MemoryOrder(const Shape& shape) {
     std::iota(order.begin(), order.end(), 0);
   }
   return order;
+}
+
+AffineExpr Linearize(const Indices& indices,
+                     absl::Span<const int64_t> strides) {
+  AffineExpr number;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    number = number + indices[d] * AffineExpr(strides[d]);
+  }
+  return number;
 }
 
 std::vector<int64_t> MemoryStrides(const Shape& shape) {
@@ -277,11 +277,8 @@ Indices SameNumber(const Indices& indices, absl::Span<const int64_t> from,
                    absl::Span<const int64_t> to,
                    const AffineExpr::Ranges& ranges) {
   if (from == to) return indices;
-  AffineExpr number;
-  for (size_t d = 0; d < from.size(); ++d) {
-    number = number * AffineExpr(from[d]) + indices[d];
-  }
-  return Delinearize(number.SimplifyIn(ranges), to, ranges);
+  return Delinearize(
+      Linearize(indices, RowMajorStrides(from)).SimplifyIn(ranges), to, ranges);
 }
 
 std::vector<int64_t> LongDimensions(const Shape& shape) {

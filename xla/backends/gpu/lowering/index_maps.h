@@ -31,6 +31,8 @@ std::vector<int64_t> MemoryOrder(const Shape& shape);
 // Strides, in elements, of the dimensions of an array as it lies in memory.
 // Arrays without a layout are row major.
 std::vector<int64_t> MemoryStrides(const Shape& shape);
+// The sum of indices, each as often as its stride says.
+AffineExpr Linearize(const Indices& indices, absl::Span<const int64_t> strides);
 // Extents of an array, the slowest in memory first; {1} for scalars.
 std::vector<int64_t> MemoryExtents(const Shape& shape);
 // Indices into an array of MemoryExtents(shape).

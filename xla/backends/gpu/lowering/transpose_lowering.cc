@@ -96,6 +96,8 @@ class TransposeEmitter {
   absl::Status Named(const Indices& values,
                      absl::FunctionRef<absl::Status(const Indices&)> body);
   absl::Status Read(const HloInstruction& hero, kir::BufferId tile);
+  // Writes what is computed from the values of the first hero's operand.
+  absl::Status Pass(const Indices& indices, const AffineExpr& inside);
   absl::Status Write();
   AffineExpr Corner(int64_t dim) const {
     return corner_[dim] * AffineExpr(tile_);
@@ -182,8 +184,35 @@ absl::Status TransposeEmitter::Read(const HloInstruction& hero,
                            MapIndices(hero, 0, indices, builder_.ranges())));
       builder_.EmitTo(At(tile, slow, first * AffineExpr(width_) + neighbor),
                       "copy", {value});
-      return absl::OkStatus();
+      if (group_.passed.empty() || &hero != group_.heroes[0]) {
+        return absl::OkStatus();
+      }
+      const auto inside = [&](int64_t d, const AffineExpr& offset,
+                              int64_t width) {
+        return Inside(corner_[d] * AffineExpr(tile_ / width) + offset,
+                      shape_.dimensions(d) / width, builder_.ranges());
+      };
+      return Pass(indices,
+                  AffineExpr::Min(inside(group_.read_fast, first, width_),
+                                  inside(group_.write_fast, slow, 1)));
     });
+  });
+}
+
+absl::Status TransposeEmitter::Pass(const Indices& indices,
+                                    const AffineExpr& inside) {
+  const HloInstruction& hero = *group_.heroes[0];
+  const Indices places = MapIndices(hero, 0, indices, builder_.ranges());
+  return frame_.Where(inside, [&]() -> absl::Status {
+    for (int64_t k : group_.passed) {
+      const KernelFrame::Result& result = frame_.results()[k];
+      const std::optional<ResultWay> way =
+          FindElementWay(result, hero.operand(0)->shape(), levels_);
+      if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
+      RETURN_IF_ERROR(frame_.Store(
+          result, way->Follow(places, result.shape, builder_.ranges())));
+    }
+    return absl::OkStatus();
   });
 }
 
@@ -316,6 +345,83 @@ std::set<const HloInstruction*> HeroesOf(
   return heroes;
 }
 
+// The arrays from outside of the kernel, of as many elements, that a value is
+// computed from; none where a reduction is on the way.
+std::set<const HloInstruction*> ArraysBehind(const HloInstruction& value,
+                                             const KernelFrame& frame) {
+  const std::set<const HloInstruction*> inside(frame.body().begin(),
+                                               frame.body().end());
+  std::set<const HloInstruction*> arrays, seen;
+  std::vector<const HloInstruction*> queue = {&value};
+  while (!queue.empty()) {
+    const HloInstruction* hlo = queue.back();
+    queue.pop_back();
+    if (!seen.insert(hlo).second) continue;
+    if (hlo->opcode() == HloOpcode::kReduce) return {};
+    if (inside.count(hlo) == 0 || hlo->opcode() == HloOpcode::kParameter) {
+      if (hlo->shape().IsArray() && ShapeUtil::ElementsIn(hlo->shape()) ==
+                                        ShapeUtil::ElementsIn(value.shape())) {
+        arrays.insert(hlo);
+      }
+      continue;
+    }
+    queue.insert(queue.end(), hlo->operands().begin(), hlo->operands().end());
+  }
+  return arrays;
+}
+
+// Whether neighbors along that dimension of the place lie next to each other in
+// the result: those of a tile's row, in the first row and in another.
+bool KeepsNeighbors(const ResultWay& way, const Shape& place, int64_t dim,
+                    const Shape& result) {
+  const auto address = [&](bool is_first, int64_t offset) {
+    Indices indices;
+    for (int64_t d = 0; d < static_cast<int64_t>(place.dimensions().size());
+         ++d) {
+      indices.push_back(AffineExpr(d == dim   ? offset
+                                   : is_first ? 0
+                                              : place.dimensions(d) / 2));
+    }
+    return Linearize(way.Follow(std::move(indices), result, {}),
+                     MemoryStrides(result))
+        .AsConstant();
+  };
+  const int64_t last = std::min(place.dimensions(dim), kSmallTile) - 1;
+  for (const bool is_first : {true, false}) {
+    const auto from = address(is_first, 0), next = address(is_first, 1),
+               to = address(is_first, last);
+    if (!from.has_value() || next != *from + 1 || to != *from + last) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the result can be written where the group's first hero is read.
+bool IsPassed(const KernelFrame::Result& result, const TransposeGroup& group,
+              const KernelFrame& frame) {
+  const HloInstruction& hero = *group.heroes[0];
+  const Shape& place = hero.operand(0)->shape();
+  if (result.part >= 0 || PackedBits(result.shape) > 0 ||
+      !result.hlo->shape().IsArray()) {
+    return false;
+  }
+  const ReductionLevels levels(frame.body(), group.heroes);
+  if (levels.Of(*result.hlo) > 0) return false;
+  const std::optional<ResultWay> way = FindElementWay(result, place, levels);
+  if (!way.has_value()) return false;
+  const std::set<const HloInstruction*> read =
+      ArraysBehind(*hero.operand(0), frame);
+  const std::set<const HloInstruction*> needed =
+      ArraysBehind(*result.hlo, frame);
+  const int64_t dim = hero.opcode() == HloOpcode::kTranspose
+                          ? hero.dimensions(group.read_fast)
+                          : group.read_fast;
+  return absl::c_any_of(needed,
+                        [&](const auto* array) { return read.count(array); }) &&
+         KeepsNeighbors(*way, place, dim, result.shape);
+}
+
 }  // namespace
 
 std::vector<TransposeGroup> FindTransposeGroups(
@@ -356,6 +462,18 @@ std::vector<TransposeGroup> FindTransposeGroups(
       group->results = {static_cast<int64_t>(k)};
       groups.push_back(*std::move(group));
     }
+  }
+  for (size_t k = 0; k < frame.results().size(); ++k) {
+    const int64_t number = static_cast<int64_t>(k);
+    if (taken[k] || absl::c_any_of(groups, [&](const TransposeGroup& g) {
+          return absl::c_linear_search(g.results, number);
+        })) {
+      continue;
+    }
+    const auto group = absl::c_find_if(groups, [&](const TransposeGroup& g) {
+      return IsPassed(frame.results()[k], g, frame);
+    });
+    if (group != groups.end()) group->passed.push_back(number);
   }
   return groups;
 }

@@ -95,8 +95,9 @@ struct MultiOutputFusionOptions {
 //             multiply(transpose(p), q)             tuple(a, transpose(a))
 //           b = transpose(a)
 //
-// Such a kernel counts as reading p once. Our lowering computes outputs that
-// lie in different orders in loops of their own, which read p again.
+// Such a kernel counts as reading p once. Our lowering writes rows on the way
+// to a tile; transposes along other dimensions have tiles of their own, and
+// read p again.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // limit or the unfused peak, whichever is greater; fusions that hold too much
