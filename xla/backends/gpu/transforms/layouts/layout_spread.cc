@@ -2,12 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout.h"
+#include "xla/shape_layout.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -37,6 +41,11 @@ bool SlicesAlongMemory(const Shape& whole, const Shape& slice,
   const MemoryOrder dims = WithoutOnes(whole, order);
   return dims.empty() ||
          slice.dimensions(dims.back()) == whole.dimensions(dims.back());
+}
+
+// Where an element of a tuple, or an array (-1), is in a shape.
+ShapeIndex IndexOf(int64_t element) {
+  return element < 0 ? ShapeIndex{} : ShapeIndex{element};
 }
 
 // Whether the dimensions of one kind are neighbors, in the order of `dims`.
@@ -104,6 +113,9 @@ bool SameOrder(const Shape& shape, absl::Span<const int64_t> a,
 
 MemoryOrder ResultOrder(const HloInstruction& transpose,
                         absl::Span<const int64_t> operand_order) {
+  if (transpose.opcode() == HloOpcode::kCopy) {
+    return {operand_order.begin(), operand_order.end()};
+  }
   const absl::Span<const int64_t> dims = transpose.dimensions();
   MemoryOrder order;
   for (int64_t dim : operand_order) {
@@ -114,6 +126,9 @@ MemoryOrder ResultOrder(const HloInstruction& transpose,
 
 MemoryOrder OperandOrder(const HloInstruction& transpose,
                          absl::Span<const int64_t> result_order) {
+  if (transpose.opcode() == HloOpcode::kCopy) {
+    return {result_order.begin(), result_order.end()};
+  }
   MemoryOrder order;
   for (int64_t dim : result_order) order.push_back(transpose.dimensions(dim));
   return order;
@@ -132,6 +147,13 @@ LayoutSpread::Loops LayoutSpread::FindLoops(const HloModule& module) {
     }
   }
   return loops;
+}
+
+bool LayoutSpread::IsAtBorder(const HloInstruction& instruction) const {
+  return module_ != nullptr &&
+         instruction.parent() == module_->entry_computation() &&
+         (instruction.opcode() == HloOpcode::kParameter ||
+          instruction.IsRoot());
 }
 
 const Shape& LayoutSpread::ShapeOf(const Value& value) {
@@ -155,7 +177,8 @@ bool LayoutSpread::Add(HloInstruction* instruction, int64_t element,
   const Value value(instruction, element);
   const Shape& shape = ShapeOf(value);
   if (!shape.IsArray() || !shape.has_layout() || shape.is_dynamic() ||
-      !shape.layout().tiles().empty() || instruction->has_sharding()) {
+      !shape.layout().tiles().empty() ||
+      (instruction->has_sharding() && !IsAtBorder(*instruction))) {
     return false;
   }
   const auto it = orders_.find(value);
@@ -171,7 +194,7 @@ bool LayoutSpread::Visit(const Value& value, const MemoryOrder& order) {
   if (value.second >= 0) return VisitTuple(value, order);
   HloInstruction* array = value.first;
   if (!VisitDefinition(value, order)) return false;
-  if (array == array->parent()->root_instruction()) return false;
+  if (array->IsRoot() && !VisitEntry(value, order)) return false;
   for (HloInstruction* user : array->users()) {
     for (int64_t i = 0; i < user->operand_count(); ++i) {
       if (user->operand(i) == array && !VisitUser(user, i, order)) return false;
@@ -191,6 +214,11 @@ bool LayoutSpread::VisitDefinition(const Value& value,
     case HloOpcode::kBroadcast:
     case HloOpcode::kIota:
       return true;
+    case HloOpcode::kCopy:
+      if (module_ != nullptr) return true;
+      break;
+    case HloOpcode::kParameter:
+      return VisitEntry(value, order);
     case HloOpcode::kDynamicSlice:
     case HloOpcode::kSlice:
       return SlicesAlongMemory(array->operand(0)->shape(), array->shape(),
@@ -266,7 +294,12 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
   }
   const auto loop = loops_.find(tuple->parent());
   const bool is_root = tuple == tuple->parent()->root_instruction();
-  if (is_root || tuple->opcode() == HloOpcode::kParameter) {
+  if (loop == loops_.end() && tuple->parent()->IsEntryComputation()) {
+    if ((is_root || tuple->opcode() == HloOpcode::kParameter) &&
+        !VisitEntry(value, order)) {
+      return false;
+    }
+  } else if (is_root || tuple->opcode() == HloOpcode::kParameter) {
     if (loop == loops_.end() || loop->second == nullptr ||
         !Add(loop->second, element, order)) {
       return false;
@@ -277,6 +310,50 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
       if (user->tuple_index() == element && !Add(user, -1, order)) return false;
     } else if (user->opcode() != HloOpcode::kWhile ||
                !Add(user, element, order)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool LayoutSpread::VisitEntry(const Value& value, const MemoryOrder& order) {
+  HloInstruction* instruction = value.first;
+  HloComputation* entry = instruction->parent();
+  if (module_ == nullptr || entry != module_->entry_computation() ||
+      !module_->config().has_entry_computation_layout()) {
+    return false;
+  }
+  const ShapeIndex index = IndexOf(value.second);
+  const auto lies_as_given = [&](const ShapeLayout& given) {
+    const Shape& shape = ShapeUtil::GetSubshape(given.shape(), index);
+    return shape.has_layout() && shape.layout().tiles().empty() &&
+           OrderOf(shape) == OrderOf(ShapeOf(value));
+  };
+  const auto add_alias = [&](HloInstruction* other, const ShapeIndex& at) {
+    return at.size() <= 1 &&
+           ShapeUtil::SameDimensions(ShapeUtil::GetSubshape(other->shape(), at),
+                                     ShapeOf(value)) &&
+           Add(other, at.empty() ? -1 : at[0], order);
+  };
+  const ComputationLayout& layout = module_->entry_computation_layout();
+  const HloInputOutputAliasConfig& aliases =
+      module_->input_output_alias_config();
+  if (instruction->opcode() == HloOpcode::kParameter) {
+    const int64_t number = instruction->parameter_number();
+    if (!lies_as_given(layout.parameter_layout(number))) return false;
+    const std::optional<ShapeIndex> output =
+        aliases.GetAliasedOutput(number, index);
+    if (output.has_value() && !add_alias(entry->root_instruction(), *output)) {
+      return false;
+    }
+  }
+  if (instruction->IsRoot()) {
+    if (!lies_as_given(layout.result_layout())) return false;
+    const std::optional<HloInputOutputAliasConfig::Alias> parameter =
+        aliases.GetAliasedParameter(index);
+    if (parameter.has_value() &&
+        !add_alias(entry->parameter_instruction(parameter->parameter_number),
+                   parameter->parameter_index)) {
       return false;
     }
   }
@@ -324,10 +401,11 @@ MemoryOrder LayoutSpread::After(const HloInstruction& array) const {
   return it == orders_.end() ? OrderOf(array.shape()) : it->second;
 }
 
-std::vector<HloInstruction*> LayoutSpread::Transposes() const {
+std::vector<HloInstruction*> LayoutSpread::Moves() const {
   std::vector<HloInstruction*> result;
   const auto add = [&](HloInstruction* instruction) {
-    if (instruction->opcode() == HloOpcode::kTranspose &&
+    if ((instruction->opcode() == HloOpcode::kTranspose ||
+         instruction->opcode() == HloOpcode::kCopy) &&
         !absl::c_linear_search(result, instruction)) {
       result.push_back(instruction);
     }
@@ -341,12 +419,26 @@ std::vector<HloInstruction*> LayoutSpread::Transposes() const {
 }
 
 void LayoutSpread::Apply() {
+  const HloComputation* entry =
+      module_ == nullptr ? nullptr : module_->entry_computation();
   for (const Value& value : values_) {
     Shape* shape = value.first->mutable_shape();
     if (value.second >= 0) shape = shape->mutable_tuple_shapes(value.second);
     const MemoryOrder& order = orders_.at(value);
     shape->mutable_layout()->mutable_minor_to_major()->assign(order.rbegin(),
                                                               order.rend());
+    if (value.first->parent() != entry) continue;
+    const auto give = [&](ShapeLayout* given) {
+      const ShapeIndex index = IndexOf(value.second);
+      Layout layout = ShapeUtil::GetSubshape(given->shape(), index).layout();
+      layout.mutable_minor_to_major()->assign(order.rbegin(), order.rend());
+      given->ResetLayout(layout, index);
+    };
+    ComputationLayout* given = module_->mutable_entry_computation_layout();
+    if (value.first->opcode() == HloOpcode::kParameter) {
+      give(given->mutable_parameter_layout(value.first->parameter_number()));
+    }
+    if (value.first->IsRoot()) give(given->mutable_result_layout());
   }
 }
 

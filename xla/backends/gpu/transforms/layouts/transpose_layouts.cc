@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "xla/backends/gpu/transforms/layouts/layout_spread.h"
@@ -14,8 +15,8 @@
 namespace xla::gpu {
 namespace {
 
-int64_t Bytes(const HloInstruction& transpose) {
-  return ShapeUtil::ByteSizeOf(transpose.shape());
+int64_t Bytes(const HloInstruction& move) {
+  return ShapeUtil::ByteSizeOf(move.shape());
 }
 
 // Whether the operand's memory can be the result's, in some order of
@@ -38,17 +39,28 @@ bool MovesNothing(const HloInstruction& transpose) {
       ResultOrder(transpose, OrderOf(transpose.operand(0)->shape())));
 }
 
-// The bytes that transposes no longer move, less those that they have to move
-// now.
-int64_t BytesSaved(const LayoutSpread& spread) {
+// Something that may become a bitcast: a transpose, or with `copies` a copy
+// into another order. Other copies are there for what happens to their memory.
+bool IsMove(const HloInstruction& instruction, bool copies) {
+  if (instruction.opcode() == HloOpcode::kTranspose) {
+    return MayBecomeBitcast(instruction);
+  }
+  return copies && instruction.opcode() == HloOpcode::kCopy &&
+         instruction.shape().IsArray() && !instruction.has_sharding() &&
+         MayBecomeBitcast(instruction) && !MovesNothing(instruction);
+}
+
+// The bytes that transposes, and with `copies` copies, no longer move, less
+// those that they have to move now.
+int64_t BytesSaved(const LayoutSpread& spread, bool copies) {
   int64_t saved = 0;
-  for (const HloInstruction* transpose : spread.Transposes()) {
-    const bool before = MovesNothing(*transpose);
-    const bool after = SameOrder(
-        transpose->shape(), spread.After(*transpose),
-        ResultOrder(*transpose, spread.After(*transpose->operand(0))));
-    if (before != after)
-      saved += after ? Bytes(*transpose) : -Bytes(*transpose);
+  for (const HloInstruction* move : spread.Moves()) {
+    if (move->opcode() == HloOpcode::kCopy && !IsMove(*move, copies)) continue;
+    const bool before = MovesNothing(*move);
+    const bool after =
+        SameOrder(move->shape(), spread.After(*move),
+                  ResultOrder(*move, spread.After(*move->operand(0))));
+    if (before != after) saved += after ? Bytes(*move) : -Bytes(*move);
   }
   return saved;
 }
@@ -80,22 +92,22 @@ absl::StatusOr<bool> MergeCopies(HloComputation* computation) {
 
 // Makes the transpose's result lie as its operand does, or the other way round.
 //
-// A transpose costs nothing if its result has the layout that turns it into a
-// bitcast. The change is made if it saves more bytes at transposes than it adds
-// at others.
-bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
-  HloInstruction* operand = transpose->mutable_operand(0);
-  LayoutSpread forward(loops);
-  if (forward.Start(transpose,
-                    ResultOrder(*transpose, OrderOf(operand->shape()))) &&
-      BytesSaved(forward) > 0) {
+// A transpose or copy costs nothing if its result has the layout that turns it
+// into a bitcast. The change is made if it saves more bytes at such moves than
+// it adds at others. `module`: where the entry's layouts may change.
+bool Carry(HloInstruction* move, const LayoutSpread::Loops& loops,
+           HloModule* module) {
+  const bool copies = module != nullptr;
+  HloInstruction* operand = move->mutable_operand(0);
+  LayoutSpread forward(loops, module);
+  if (forward.Start(move, ResultOrder(*move, OrderOf(operand->shape()))) &&
+      BytesSaved(forward, copies) > 0) {
     forward.Apply();
     return true;
   }
-  LayoutSpread backward(loops);
-  if (backward.Start(operand,
-                     OperandOrder(*transpose, OrderOf(transpose->shape()))) &&
-      BytesSaved(backward) > 0) {
+  LayoutSpread backward(loops, module);
+  if (backward.Start(operand, OperandOrder(*move, OrderOf(move->shape()))) &&
+      BytesSaved(backward, copies) > 0) {
     backward.Apply();
     return true;
   }
@@ -104,39 +116,56 @@ bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
 
 }  // namespace
 
-// Greedy, largest transposes first: each is tried in both directions, given the
+bool AbslParseFlag(absl::string_view text, EntryLayouts* layouts,
+                   std::string* error) {
+  for (EntryLayouts known : {EntryLayouts::kKept, EntryLayouts::kAuto}) {
+    if (text == AbslUnparseFlag(known)) {
+      *layouts = known;
+      return true;
+    }
+  }
+  *error = "expected kept or auto";
+  return false;
+}
+
+std::string AbslUnparseFlag(EntryLayouts layouts) {
+  return layouts == EntryLayouts::kKept ? "kept" : "auto";
+}
+
+// Greedy, largest moves first: each is tried in both directions, given the
 // layouts chosen so far.
 absl::StatusOr<bool> TransposeLayouts::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   bool changed = false;
-  std::vector<HloInstruction*> transposes;
+  const bool free_entry = options_.layouts == EntryLayouts::kAuto;
+  std::vector<HloInstruction*> moves;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     ASSIGN_OR_RETURN(const bool merged, MergeCopies(computation));
     changed |= merged;
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
-      if (instruction->opcode() == HloOpcode::kTranspose &&
-          MayBecomeBitcast(*instruction)) {
-        transposes.push_back(instruction);
+      if (IsMove(*instruction, /*copies=*/free_entry)) {
+        moves.push_back(instruction);
       }
     }
   }
-  std::stable_sort(transposes.begin(), transposes.end(),
+  std::stable_sort(moves.begin(), moves.end(),
                    [](const HloInstruction* a, const HloInstruction* b) {
                      return Bytes(*a) > Bytes(*b);
                    });
   const LayoutSpread::Loops loops = LayoutSpread::FindLoops(*module);
-  for (HloInstruction* transpose : transposes) {
-    if (!MovesNothing(*transpose)) changed |= Carry(transpose, loops);
+  for (HloInstruction* move : moves) {
+    if (MovesNothing(*move)) continue;
+    changed |= Carry(move, loops, free_entry ? module : nullptr);
   }
-  for (HloInstruction* transpose : transposes) {
-    if (!MovesNothing(*transpose)) continue;
-    HloComputation* computation = transpose->parent();
+  for (HloInstruction* move : moves) {
+    if (!MovesNothing(*move)) continue;
+    HloComputation* computation = move->parent();
     RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
-        transpose, HloInstruction::CreateBitcast(
-                       transpose->shape(), transpose->mutable_operand(0))));
+        move, HloInstruction::CreateBitcast(move->shape(),
+                                            move->mutable_operand(0))));
     changed = true;
   }
   if (changed && module->has_schedule()) {
