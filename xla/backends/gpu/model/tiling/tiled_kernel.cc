@@ -45,7 +45,7 @@ absl::Status CheckShape(const HloInstruction& hlo) {
   return absl::OkStatus();
 }
 
-bool IsTiledOpcode(const HloInstruction& hlo) {
+bool IsTiledOpcode(const HloInstruction& hlo, KernelTarget target) {
   switch (hlo.opcode()) {
     case HloOpcode::kBitcast:
     case HloOpcode::kBroadcast:
@@ -57,31 +57,17 @@ bool IsTiledOpcode(const HloInstruction& hlo) {
       return true;
     case HloOpcode::kConstant:
       return ShapeUtil::IsEffectiveScalar(hlo.shape());
-    case HloOpcode::kPower:
-      return ShapeUtil::ElementIsFloating(hlo.shape());
-    // Elementwise, but XLA has no code of tiles for them.
-    case HloOpcode::kClz:
-    case HloOpcode::kIsFinite:
-    case HloOpcode::kLogistic:
-    case HloOpcode::kPopulationCount:
-    case HloOpcode::kRoundNearestAfz:
-    case HloOpcode::kShiftLeft:
-    case HloOpcode::kShiftRightArithmetic:
-    case HloOpcode::kShiftRightLogical:
-    case HloOpcode::kSign:
-    case HloOpcode::kMap:
-    case HloOpcode::kRng:
-    case HloOpcode::kStochasticConvert:
-      return false;
     default:  // Tiles pass elementwise opcodes only.
-      return hlo.IsElementwise();
+      return hlo.IsElementwise() && IsComputedInTiles(hlo, target);
   }
 }
 
-absl::Status CheckReducer(const HloInstruction& reduce) {
+absl::Status CheckReducer(const HloInstruction& reduce, KernelTarget target) {
   for (const HloInstruction* hlo : reduce.to_apply()->instructions()) {
     TF_RETURN_IF_ERROR(CheckShape(*hlo));
-    if (hlo->opcode() == HloOpcode::kParameter || IsTiledOpcode(*hlo)) continue;
+    if (hlo->opcode() == HloOpcode::kParameter || IsTiledOpcode(*hlo, target)) {
+      continue;
+    }
     return absl::UnimplementedError(
         absl::StrCat("the reducer of ", reduce.name(), " has a ",
                      HloOpcodeString(hlo->opcode())));
@@ -89,13 +75,13 @@ absl::Status CheckReducer(const HloInstruction& reduce) {
   return absl::OkStatus();
 }
 
-absl::Status CheckIsTiled(const HloInstruction& hlo) {
+absl::Status CheckIsTiled(const HloInstruction& hlo, KernelTarget target) {
   TF_RETURN_IF_ERROR(CheckShape(hlo));
-  if (!IsTiledOpcode(hlo)) {
+  if (!IsTiledOpcode(hlo, target)) {
     return absl::UnimplementedError(absl::StrCat(
         HloOpcodeString(hlo.opcode()), " ", hlo.name(), " is not tiled"));
   }
-  if (hlo.opcode() == HloOpcode::kReduce) return CheckReducer(hlo);
+  if (hlo.opcode() == HloOpcode::kReduce) return CheckReducer(hlo, target);
   return absl::OkStatus();
 }
 
@@ -192,7 +178,7 @@ int64_t TiledKernel::ProgramsAlong(uint64_t dimensions) const {
 // are tried afterwards only propagate sizes. The largest output defines the
 // tiling.
 absl::StatusOr<TileableKernel> TileableKernel::Create(
-    const HloFusionAdaptor& fusion) {
+    const HloFusionAdaptor& fusion, KernelTarget target) {
   TileableKernel kernel;
   absl::flat_hash_map<const HloInstruction*, int32_t> index;
   auto add = [&](const HloInstruction& hlo, bool is_read) {
@@ -202,7 +188,7 @@ absl::StatusOr<TileableKernel> TileableKernel::Create(
     return it->second;
   };
   for (const HloInstructionAdaptor& hlo : fusion.MakeInstructionPostOrder()) {
-    TF_RETURN_IF_ERROR(CheckIsTiled(hlo.instruction()));
+    TF_RETURN_IF_ERROR(CheckIsTiled(hlo.instruction(), target));
     absl::InlinedVector<int32_t, 2> operands;
     for (const HloInstructionAdaptor& operand : hlo.GetOperands()) {
       if (!fusion.ContainsInstruction(operand)) {

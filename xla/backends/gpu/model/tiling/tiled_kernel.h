@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/tiling/tile.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -56,10 +57,11 @@ class TileableKernel {
  public:
   // Unimplemented, with the opcode or type, for what is not tiled: gathers,
   // concatenations, padding, updates, variadic reductions, complex numbers, the
-  // elementwise opcodes and integer powers that XLA has no tiled code for,
+  // elementwise opcodes that `target` has no tiled code for (kernel_target.h),
   // integers of less than 8 bits, and arrays without elements. The instructions
   // must outlive this.
-  static absl::StatusOr<TileableKernel> Create(const HloFusionAdaptor& fusion);
+  static absl::StatusOr<TileableKernel> Create(
+      const HloFusionAdaptor& fusion, KernelTarget target = KernelTarget::kXla);
 
   // The result that the programs are counted by.
   const Shape& result_shape() const;

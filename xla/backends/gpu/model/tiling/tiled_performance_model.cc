@@ -395,7 +395,7 @@ absl::StatusOr<TiledRunTimeData>
 TiledPerformanceModel::TryFindBestTilingForFusion(
     const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
-                      TileableKernel::Create(fusion));
+                      TileableKernel::Create(fusion, target_));
   std::string structure = StructureOf(kernel);
   if (auto known = best_.find(structure); known != best_.end()) {
     return known->second;
@@ -415,7 +415,7 @@ TiledPerformanceModel::TryFindBestTilingForFusion(
 
 absl::Status TiledPerformanceModel::CanTile(const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
-                      TileableKernel::Create(fusion));
+                      TileableKernel::Create(fusion, target_));
   std::string structure = StructureOf(kernel);
   if (possible_.contains(structure)) return absl::OkStatus();
   auto estimate = [this](const TiledKernel& tiled) {

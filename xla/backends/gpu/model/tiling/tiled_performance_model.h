@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/tiling/tiled_kernel.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -52,8 +53,9 @@ class TiledPerformanceModel {
  public:
   // The device must outlive the model.
   explicit TiledPerformanceModel(
-      const stream_executor::DeviceDescription& device)
-      : device_(device) {}
+      const stream_executor::DeviceDescription& device,
+      KernelTarget target = KernelTarget::kXla)
+      : device_(device), target_(target) {}
 
   // The fastest sizes of tiles found: powers of two or whole dimensions. Tries
   // every other power, at most 64 combinations, and steps from the best one
@@ -83,6 +85,7 @@ class TiledPerformanceModel {
   void AddWrites(const TiledKernel& tiled, EstimateRunTimeData* data) const;
 
   const stream_executor::DeviceDescription& device_;
+  const KernelTarget target_;
   InstructionFlops flops_;
   // By structure. Refusals are not kept: they name an instruction.
   absl::flat_hash_map<std::string, TiledRunTimeData> best_;

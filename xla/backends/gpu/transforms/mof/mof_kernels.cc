@@ -86,7 +86,7 @@ bool IsCombined(const HloInstruction& output, const HloInstruction& hero) {
 
 // Classifies the outputs: those of a plain loop, and results of reductions that
 // are reshaped or combined with other values afterwards. The two are emitted by
-// different parts of a kernel and cannot share one (CanWriteTogether).
+// different parts of XLA's kernels and cannot share one (CanWriteTogether).
 OutputKinds KindsOfOutputs(const HloInstruction& kernel,
                            const se::DeviceDescription& device) {
   OutputKinds kinds;
@@ -104,7 +104,9 @@ OutputKinds KindsOfOutputs(const HloInstruction& kernel,
   return kinds;
 }
 
-FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b) {
+FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b,
+                                KernelTarget target) {
+  if (ReductionEpiloguesJoinLoops(target)) return FusionDecision::Allow();
   if ((a.reshaped_reduction && b.loop) || (b.reshaped_reduction && a.loop)) {
     return FusionDecision::Forbid(
         "a reduction's result in other dimensions or computed with other "
@@ -296,7 +298,8 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
   }
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
       *left.hero, *right.hero, *context_.device, RowsMayJoinTiles(*a, *b)));
-  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(left.outputs, right.outputs));
+  RETURN_IF_NOT_FUSIBLE(
+      CanWriteTogether(left.outputs, right.outputs, context_.kernels_for));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
         "they read slices of %", parent->name(), " that do not overlap"));
@@ -312,8 +315,9 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
                                        *LoopOf(consumer).hero, *context_.device,
                                        RowsMayJoinTiles(*producer, *consumer)));
-  RETURN_IF_NOT_FUSIBLE(
-      CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
+  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(LoopOf(producer).outputs,
+                                         LoopOf(consumer).outputs,
+                                         context_.kernels_for));
   RETURN_IF_NOT_FUSIBLE(
       ShouldFuseInPlaceOp(producer, consumer, context_.alias_info));
   RETURN_IF_NOT_FUSIBLE(CheckCycle(producer, consumer, /*allow_direct=*/true));
@@ -341,8 +345,9 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
                                        *LoopOf(consumer).hero, *context_.device,
                                        RowsMayJoinTiles(*producer, *consumer)));
-  RETURN_IF_NOT_FUSIBLE(
-      CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
+  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(LoopOf(producer).outputs,
+                                         LoopOf(consumer).outputs,
+                                         context_.kernels_for));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
     return FusionDecision::Forbid("the producer works in place");
   }

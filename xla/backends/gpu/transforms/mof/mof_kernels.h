@@ -13,6 +13,7 @@
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -29,13 +30,14 @@ struct MofContext {
   FusionInfoCache* cache;
   // HeroesRunAlike, of siblings.
   bool rows_join_tiles;
+  KernelTarget kernels_for;
   // Names of instructions that stay as they are.
   const absl::flat_hash_set<std::string>* banned;
   // Null: not reported.
   FusionExplanation* explanation;
 };
 
-// Outputs of a kernel that code generators cannot write together.
+// Outputs of a kernel that not all code generators write together.
 struct OutputKinds {
   // A reduction's result in other dimensions, reshape(reduce(x)), or computed
   // with other values, divide(reduce(x), y).
@@ -45,7 +47,8 @@ struct OutputKinds {
 };
 OutputKinds KindsOfOutputs(const HloInstruction& kernel,
                            const se::DeviceDescription& device);
-FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b);
+FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b,
+                                KernelTarget target);
 
 // The kernels of one computation while they are fused: which may be, and the
 // rewriting. Dependencies are kept in a ContractedDag, in which

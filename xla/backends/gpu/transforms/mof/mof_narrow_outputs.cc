@@ -287,9 +287,9 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
           "it is computed from a reduction or a transpose");
     }
   }
-  RETURN_IF_NOT_FUSIBLE(
-      CanWriteTogether(KindsOfOutputs(host, *context_.device),
-                       {/*reshaped_reduction=*/false, /*loop=*/true}));
+  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(
+      KindsOfOutputs(host, *context_.device),
+      {/*reshaped_reduction=*/false, /*loop=*/true}, context_.kernels_for));
   int64_t added = 1;  // the output
   for (const HloInstruction* parameter : part.small) {
     const HloInstruction* operand = OperandOf(part, parameter);

@@ -57,6 +57,7 @@ absl::Status MultiOutputFusion::Fuse(
   context.model = &model;
   context.cache = &cache;
   context.rows_join_tiles = options_.rows_join_tiles;
+  context.kernels_for = options_.kernels_for;
   context.banned = &banned;
   context.explanation = explanation;
   for (HloComputation* computation :

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/fusion/fusion_memory_limit.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
@@ -38,6 +39,7 @@ struct MultiOutputFusionOptions {
   MofOrder order = MofOrder::kFirstCome;
   double memory_weight = 0;
   std::string memory_limit;
+  KernelTarget kernels_for = KernelTarget::kXla;
   bool narrow_outputs = true;
   bool rows_join_tiles = true;
   ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
@@ -55,6 +57,8 @@ struct MultiOutputFusionOptions {
     visit("memory-limit", memory_limit,
           "bytes (16GiB), a share of the unfused peak (100%) or a device "
           "(h100); empty for no limit");
+    visit("kernels-for", kernels_for,
+          "whose code generators compile the kernels: xla's or own");
     visit("narrow-outputs", narrow_outputs,
           "let a kernel also write what later kernels derive from its values, "
           "where that result is smaller");
@@ -98,6 +102,9 @@ struct MultiOutputFusionOptions {
 // Such a kernel counts as reading p once. Our lowering writes rows on the way
 // to a tile; transposes along other dimensions have tiles of their own, and
 // read p again.
+//
+// With kernels-for=own, kernels are our own, which write more outputs together
+// than XLA's (kernel_target.h).
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // limit or the unfused peak, whichever is greater; fusions that hold too much

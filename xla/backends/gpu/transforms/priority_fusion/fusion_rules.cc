@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
 #include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/in_place_fusion.h"
@@ -24,6 +27,25 @@ constexpr double kLongReduction = 16;
 bool IsFusibleOpcode(HloOpcode opcode) {
   return MovesElements(opcode) || opcode == HloOpcode::kIota ||
          opcode == HloOpcode::kReduce || opcode == HloOpcode::kScatter;
+}
+
+// Of an elementwise instruction that our own kernels may not compute, for all
+// types or parameters: whether they do.
+absl::Status CheckIsLowered(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kCompare:
+      if (ShapeUtil::ElementSizeInBits(hlo.operand(0)->shape()) < 64) {
+        return absl::OkStatus();
+      }
+      return LowerLoop(hlo).status();
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kClz:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kReducePrecision:
+      return LowerLoop(hlo).status();
+    default:  // Lowered, whatever the types are.
+      return absl::OkStatus();
+  }
 }
 
 double ElementsOf(const Shape& shape) {
@@ -124,6 +146,11 @@ FusionDecision FusionRules::IsOfFusibleKind(const HloInstruction& hlo) const {
   if (!fusible || !hlo.IsFusible()) {
     return FusionDecision::Forbid(
         absl::StrCat(HloOpcodeString(hlo.opcode()), " does not fuse"));
+  }
+  if (tiled_.options().kernels_for == KernelTarget::kOwn) {
+    // It would leave the whole kernel without a lowering.
+    const absl::Status lowered = CheckIsLowered(hlo);
+    if (!lowered.ok()) return FusionDecision::Forbid(lowered.message());
   }
   return FusionDecision::Allow();
 }

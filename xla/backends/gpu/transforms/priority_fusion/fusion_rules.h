@@ -23,8 +23,9 @@ bool IsTransparentBitcast(const HloInstruction& instruction);
 //
 // Both must be of a fusible kind: elementwise, bitcasts that keep the width of
 // elements, iota, data movement, reduce, reduce-window, scatter, fusions that
-// are not custom; the consumer must not be a bitcast. A pair for a tiling
-// compiler must have a tiling (tiled_fusions.h). Otherwise, in this order:
+// are not custom; the consumer must not be a bitcast. For our own kernels, what
+// they cannot compute does not fuse. A pair for a tiling compiler must have a
+// tiling (tiled_fusions.h). Otherwise, in this order:
 //  - a scatter's result stays, and so do the operand it updates in place and
 //    what reads that one;
 //  - of reductions of 16 elements or more, one does not feed another one;

@@ -59,7 +59,9 @@ class Fuser {
         groups_(groups),
         model_(device),
         tiled_(device, banned,
-               {options.triton_heroless, options.triton_multi_output}, &model_),
+               {options.triton_heroless, options.triton_multi_output,
+                options.kernels_for},
+               &model_),
         rules_(device, alias_info, banned, &model_, &tiled_) {}
 
   absl::StatusOr<bool> Run() {

@@ -12,6 +12,7 @@
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/fusion/fusion_memory_limit.h"
 #include "xla/backends/gpu/model/cost/gpu_hlo_cost_analysis.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -31,6 +32,7 @@ namespace xla::gpu {
 struct PriorityFusionOptions {
   std::string device = "h100";
   std::string memory_limit;
+  KernelTarget kernels_for = KernelTarget::kXla;
   bool dots = true;
   bool convolutions = true;
   bool triton_heroless = false;
@@ -44,6 +46,8 @@ struct PriorityFusionOptions {
     visit("memory-limit", memory_limit,
           "bytes (16GiB), a share of the unfused peak (100%) or a device "
           "(h100); empty for no limit");
+    visit("kernels-for", kernels_for,
+          "whose code generators compile the kernels: xla's or own");
     visit("dots", dots,
           "turn dots without a contraction into loops, and matrix-vector "
           "products into reductions where that saves reading the matrix");

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -24,6 +25,7 @@ struct TiledFusionOptions {
   // A producer with other readers may be fused into the one consumer that can
   // take it, and stays a result.
   bool multi_output = false;
+  KernelTarget kernels_for = KernelTarget::kXla;
 };
 
 // Whether the usual code generators or a tiling compiler ("__triton") generate
@@ -41,7 +43,10 @@ class TiledFusions {
   TiledFusions(const stream_executor::DeviceDescription& device,
                const absl::flat_hash_set<std::string>& banned,
                TiledFusionOptions options, GpuPerformanceModel* model)
-      : options_(options), banned_(banned), emitted_(*model), tiled_(device) {}
+      : options_(options),
+        banned_(banned),
+        emitted_(*model),
+        tiled_(device, options.kernels_for) {}
 
   const TiledFusionOptions& options() const { return options_; }
 

@@ -33,8 +33,9 @@ double Bytes(const HloInstruction& value) {
 
 class Rewriter {
  public:
-  Rewriter(HloComputation* computation, const se::DeviceDescription& device)
-      : computation_(computation), device_(device), model_(device) {}
+  Rewriter(HloComputation* computation, const se::DeviceDescription& device,
+           KernelTarget target)
+      : computation_(computation), device_(device), model_(device, target) {}
 
   // For each kernel, tries the whole and three smaller versions, without
   // producers, without readers, or without both, and takes the first for which
@@ -188,8 +189,9 @@ absl::StatusOr<bool> SoftmaxRewriterTriton::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    TF_ASSIGN_OR_RETURN(const bool rewritten,
-                        Rewriter(computation, device).Run());
+    TF_ASSIGN_OR_RETURN(
+        const bool rewritten,
+        Rewriter(computation, device, options_.kernels_for).Run());
     changed |= rewritten;
   }
   if (changed && module->has_schedule()) module->clear_schedule();

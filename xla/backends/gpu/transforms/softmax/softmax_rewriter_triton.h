@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
@@ -16,10 +17,13 @@ namespace xla::gpu {
 
 struct SoftmaxRewriterTritonOptions {
   std::string device = "h100";
+  KernelTarget kernels_for = KernelTarget::kXla;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
+    visit("kernels-for", kernels_for,
+          "whose code generators compile the kernels: xla's or own");
   }
 };
 
@@ -39,6 +43,9 @@ struct SoftmaxRewriterTritonOptions {
 // fits into the registers, it tries less: without what precedes the reductions,
 // then without what follows the last row-wise use of one. Several reductions in
 // sequence, as in layer norm, become one kernel.
+//
+// With kernels-for=own, kernels are our own, which know more opcodes
+// (kernel_target.h).
 //
 // Leaves alone: instructions without such a form, reductions of several
 // dimensions or not of the minor one, rows of less than 16 elements, a single
