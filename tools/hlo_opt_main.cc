@@ -11,6 +11,8 @@
 
 #include "absl/flags/flag.h"
 #include "tools/tool_main.h"
+#include "xla/backends/gpu/model/kernel_target.h"
+#include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/pipeline/commands/xla_flags.h"
 #include "xla/hlo/pipeline/hlo_opt.h"
@@ -79,6 +81,12 @@ ABSL_FLAG(int64_t, num_partitions, 0,
 ABSL_FLAG(std::string, mesh, "",
           "Device mesh and its links, for the partitioner's report: 2x4, "
           "2x4:h100-multihost.");
+ABSL_FLAG(std::optional<xla::gpu::KernelTarget>, for, std::nullopt,
+          "Whose code generators compile the kernels, for all passes that fuse: "
+          "xla (their default) or own.");
+ABSL_FLAG(std::optional<xla::gpu::EntryLayouts>, layouts, std::nullopt,
+          "Layouts of the entry's parameters and results in pipeline gpu: kept "
+          "(the default) or auto, which chooses those that move the least.");
 ABSL_FLAG(bool, verify_each, false,
           "Verify the module after each pass that changes it.");
 ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts, too.");
@@ -135,7 +143,7 @@ const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{
       {"Passes",
        {"passes", "pipeline", "device", "memory-limit", "limit",
-        "num-partitions", "mesh", "fuel"}},
+        "num-partitions", "mesh", "for", "layouts", "fuel"}},
       {"Lists", {"list-passes", "list-pipeline", "list-stages"}},
       {"Input", {"format", "split-input", "lenient", "fill-elided-constants"}},
       {"Output",
@@ -178,6 +186,8 @@ HloOptOptions OptionsFromFlags() {
     options.memory_limit = absl::GetFlag(FLAGS_limit);
   }
   options.mesh = absl::GetFlag(FLAGS_mesh);
+  options.kernels_for = absl::GetFlag(FLAGS_for);
+  options.layouts = absl::GetFlag(FLAGS_layouts);
   options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);
   options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);

@@ -70,6 +70,13 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
     registry.OverrideOption("memory-limit", options.memory_limit);
   }
   if (!options.mesh.empty()) registry.OverrideOption("mesh", options.mesh);
+  if (options.kernels_for.has_value()) {
+    registry.OverrideOption("kernels-for",
+                            AbslUnparseFlag(*options.kernels_for));
+  }
+  if (options.layouts.has_value()) {
+    registry.OverrideOption("layouts", AbslUnparseFlag(*options.layouts));
+  }
   if (options.pipeline.empty()) {
     return registry.ParsePipeline("passes", options.passes);
   }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "xla/backends/gpu/model/kernel_target.h"
+#include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/xla.pb.h"
@@ -36,11 +38,14 @@ struct HloOptOptions {
   // after the pipeline where both are given.
   std::string passes;
   std::string pipeline;
-  // Where they are not empty: values of the options `device`, `memory-limit`
-  // and `mesh` of all passes that have them, whatever the texts above say.
+  // Where they are not empty: values of the options `device`, `memory-limit`,
+  // `mesh`, `kernels-for` and `layouts` of all passes that have them, whatever
+  // the texts above say.
   std::string device;
   std::string memory_limit;
   std::string mesh;
+  std::optional<gpu::KernelTarget> kernels_for;
+  std::optional<gpu::EntryLayouts> layouts;
   // Number of partitions, overriding the headers of modules; 0: as in the
   // header.
   int64_t num_partitions = 0;
