@@ -422,6 +422,54 @@ ENTRY e {
   EXPECT_EQ(Count(HloOpcode::kAdd), 1);
 }
 
+// The loop starts from a parameter, and its state is the result.
+TEST_F(PassesTest, InvariantsLeaveLoopsThatAreResults) {
+  constexpr absl::string_view kText = R"(
+cond {
+  w = (s32[], s32[], s32[]) parameter(0)
+  ROOT l = pred[] constant(true)
+}
+body {
+  v = (s32[], s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(v), index=0
+  j = s32[] get-tuple-element(v), index=1
+  a = s32[] add(i, j)
+  ROOT t = (s32[], s32[], s32[]) tuple(i, j, a)
+}
+ENTRY e {
+  p = (s32[], s32[], s32[]) parameter(0)
+  ROOT r = (s32[], s32[], s32[]) while(p), condition=cond, body=body
+})";
+  ASSERT_TRUE(Changes(WhileLoopInvariantCodeMotion(), kText));
+  EXPECT_EQ(Count(HloOpcode::kAdd), 1);
+  EXPECT_EQ(root()->operand_count(), 3);
+  EXPECT_EQ(root()->operand(0)->operand(0)->shape().tuple_shapes().size(), 4);
+}
+
+TEST_F(PassesTest, ConstantsAreHoistedOnRequest) {
+  constexpr absl::string_view kText = R"(
+cond {
+  w = (f32[2]) parameter(0)
+  ROOT l = pred[] constant(true)
+}
+body {
+  v = (f32[2]) parameter(0)
+  i = f32[2] get-tuple-element(v), index=0
+  c = f32[2] constant({3, 4})
+  a = f32[2] add(i, c)
+  ROOT t = (f32[2]) tuple(a)
+}
+ENTRY e {
+  k = f32[2] constant({1, 2})
+  p = (f32[2]) tuple(k)
+  ROOT r = (f32[2]) while(p), condition=cond, body=body
+})";
+  EXPECT_FALSE(Changes(WhileLoopInvariantCodeMotion(), kText));
+  EXPECT_TRUE(
+      Changes(WhileLoopInvariantCodeMotion(/*hoist_constants=*/true), kText));
+  EXPECT_EQ(Count(HloOpcode::kConstant), 2);
+}
+
 // Two kernels of 128 bytes of shared memory each, or of two tiles of 33
 // columns: one kernel where a block has as much.
 TEST_F(PassesTest, DevicesAreGivenByDescription) {

@@ -72,9 +72,11 @@ class InvariantCode {
   absl::StatusOr<bool> MoveOut() {
     std::vector<HloInstruction*> moved;
     for (HloInstruction* inst : state_.body()->MakeInstructionPostOrder()) {
-      if (!Follow(inst)) continue;
+      if (!Follow(inst) || inst->user_count() == 0) continue;
       if (Pays(*inst)) moved.push_back(inst);
     }
+    if (moved.empty()) return false;
+    TF_RETURN_IF_ERROR(state_.Open());
     // Later ones first: what only they read need not be carried.
     bool changed = false;
     for (auto it = moved.rbegin(); it != moved.rend(); ++it) {
@@ -91,7 +93,7 @@ class InvariantCode {
     if (inst->opcode() == HloOpcode::kConstant) {
       varies_[inst] = false;
       invariant_.insert(inst);
-      return false;
+      return options_.constants && inst->shape().IsArray();
     }
     const std::optional<int64_t> element =
         LoopState::ElementOf(inst, state_.body_state());
@@ -120,7 +122,8 @@ class InvariantCode {
   // value then occupies memory during the whole loop. Values much larger than
   // their operands stay inside.
   bool Pays(const HloInstruction& inst) const {
-    if (!varies_.at(&inst)) return false;
+    if (inst.opcode() == HloOpcode::kConstant) return true;
+    if (options_.expensive_only && !varies_.at(&inst)) return false;
     const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);
     const int64_t from = OperandBytes(inst);
     if (options_.size_inflation_ratio >= 0 &&
@@ -131,9 +134,9 @@ class InvariantCode {
       // Parts of a value are read where they lie.
       return bytes < from && inst.opcode() == HloOpcode::kConvert;
     }
+    if (inst.opcode() == HloOpcode::kReshape) return options_.reshapes;
     return HloPredicateIsNotOp<HloOpcode::kBitcast, HloOpcode::kBroadcast,
-                               HloOpcode::kIota, HloOpcode::kReshape,
-                               HloOpcode::kSlice>(&inst);
+                               HloOpcode::kIota>(&inst);
   }
 
   // The value of an invariant instruction in front of the loop.
@@ -195,9 +198,13 @@ absl::StatusOr<bool> WhileLoopInvariantCodeMotion::RunImpl(
   // Inner loops first: what leaves one may leave the next.
   for (HloComputation* computation :
        module->MakeComputationPostOrder(execution_threads)) {
-    if (computation->IsFusionComputation()) continue;
+    // What runs asynchronously stays one operation.
+    if (computation->IsFusionComputation() ||
+        computation->IsAsyncComputation()) {
+      continue;
+    }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      std::optional<LoopState> state = LoopState::Match(inst);
+      std::optional<LoopState> state = LoopState::MatchClosed(inst);
       if (!state.has_value()) continue;
       const std::optional<int64_t> trips = ComputeWhileLoopTripCount(inst, 2);
       if (trips.has_value() && *trips <= 1) continue;

@@ -18,6 +18,9 @@ struct WhileLoopInvariantCodeMotionOptions {
   // Hoist only values that their consumers cannot recompute for free: products,
   // reductions, sorts and the like, and values smaller than their operands.
   bool expensive_only = true;
+  // Also hoist constants, and reshapes that nothing hoisted reads.
+  bool constants = false;
+  bool reshapes = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -26,6 +29,8 @@ struct WhileLoopInvariantCodeMotionOptions {
           "negative for any");
     visit("expensive-only", expensive_only,
           "hoist only values that their users cannot recompute for free");
+    visit("constants", constants, "hoist constants, too");
+    visit("reshapes", reshapes, "hoist reshapes, too");
   }
 };
 
@@ -39,16 +44,16 @@ struct WhileLoopInvariantCodeMotionOptions {
 // whatever is computed from these. Invariant instructions that have other users
 // in the loop and are worth it are moved, together with what they are computed
 // from. Legal because they have no side effects, no order to keep, and no other
-// devices to wait for; if the loop never runs, they are computed in vain.
+// devices to wait for; if the loop never runs, they are computed in vain. A
+// loop that is read as a whole is followed by a tuple of what it had before.
 //
 // Leaves alone: loops without a flat state (loop_state.h), those known to run
-// at most once, constants and whatever is computed from constants alone,
-// collectives, random numbers. O(instructions).
+// at most once or that are started asynchronously, constants unless asked for,
+// whatever is computed from constants alone unless cheap values are hoisted,
+// too, collectives, random numbers. O(instructions).
 class WhileLoopInvariantCodeMotion : public HloModulePass {
  public:
   // OpenXLA's pass: hoists cheap values, too, and by default of any size.
-  // `hoist_constants` and `hoist_reshapes` change nothing: constants stay where
-  // they are, reshapes move with what is hoisted.
   explicit WhileLoopInvariantCodeMotion(
       bool hoist_constants = false, bool hoist_reshapes = false,
       bool hoist_other = true,
@@ -56,6 +61,8 @@ class WhileLoopInvariantCodeMotion : public HloModulePass {
       : hoist_other_(hoist_other) {
     options_.size_inflation_ratio = hoist_size_inflation_ratio.value_or(-1);
     options_.expensive_only = false;
+    options_.constants = hoist_constants;
+    options_.reshapes = hoist_reshapes;
   }
   explicit WhileLoopInvariantCodeMotion(
       const WhileLoopInvariantCodeMotionOptions& options)

@@ -18,6 +18,33 @@ bool OnlyElementsAreRead(const HloInstruction* state) {
                      });
 }
 
+// Whether it is a loop of its own computations, the states of which are flat
+// tuples.
+bool HasEditableBody(const HloInstruction* loop) {
+  if (loop->opcode() != HloOpcode::kWhile) return false;
+  const HloComputation* body = loop->while_body();
+  const HloComputation* condition = loop->while_condition();
+  return body->root_instruction()->opcode() == HloOpcode::kTuple &&
+         body->caller_instructions().size() == 1 &&
+         condition->caller_instructions().size() == 1 &&
+         OnlyElementsAreRead(body->parameter_instruction(0)) &&
+         OnlyElementsAreRead(condition->parameter_instruction(0));
+}
+
+// A tuple of the elements of `value`, of the same shape.
+HloInstruction* TupleOfElements(HloInstruction* value) {
+  HloComputation* computation = value->parent();
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < value->shape().tuple_shapes_size(); ++i) {
+    elements.push_back(computation->AddInstruction(
+        HloInstruction::CreateGetTupleElement(value, i)));
+  }
+  HloInstruction* tuple =
+      computation->AddInstruction(HloInstruction::CreateTuple(elements));
+  if (value->has_sharding()) tuple->copy_sharding(value);
+  return tuple;
+}
+
 // Shardings name one element each; those of changed tuples would be wrong.
 void DropSharding(HloInstruction* inst) {
   if (inst->has_sharding()) inst->clear_sharding();
@@ -29,26 +56,27 @@ void DropSharding(HloInstruction* inst) {
 // then an element can be added, replaced or blanked by changing the tuples and
 // the shapes of the states, and nothing else depends on the whole tuple.
 std::optional<LoopState> LoopState::Match(HloInstruction* loop) {
-  std::optional<LoopState> state = MatchInside(loop);
-  if (!state.has_value() || loop->HasControlDependencies() || loop->IsRoot() ||
-      state->init()->HasControlDependencies() ||
-      state->body_root()->HasControlDependencies() ||
-      !state->body_root()->users().empty() || !OnlyElementsAreRead(loop)) {
+  std::optional<LoopState> state = MatchClosed(loop);
+  if (!state.has_value() || loop->IsRoot() || !OnlyElementsAreRead(loop) ||
+      state->init()->opcode() != HloOpcode::kTuple) {
     return std::nullopt;
   }
   return state;
 }
 
 std::optional<LoopState> LoopState::MatchInside(HloInstruction* loop) {
-  if (loop->opcode() != HloOpcode::kWhile) return std::nullopt;
-  const HloComputation* body = loop->while_body();
-  const HloComputation* condition = loop->while_condition();
-  if (loop->operand(0)->opcode() != HloOpcode::kTuple ||
-      body->root_instruction()->opcode() != HloOpcode::kTuple ||
-      body->caller_instructions().size() != 1 ||
-      condition->caller_instructions().size() != 1 ||
-      !OnlyElementsAreRead(body->parameter_instruction(0)) ||
-      !OnlyElementsAreRead(condition->parameter_instruction(0))) {
+  if (!HasEditableBody(loop) ||
+      loop->operand(0)->opcode() != HloOpcode::kTuple) {
+    return std::nullopt;
+  }
+  return LoopState(loop);
+}
+
+std::optional<LoopState> LoopState::MatchClosed(HloInstruction* loop) {
+  if (!HasEditableBody(loop) || loop->HasControlDependencies() ||
+      loop->operand(0)->HasControlDependencies() ||
+      loop->while_body()->root_instruction()->HasControlDependencies() ||
+      !loop->while_body()->root_instruction()->users().empty()) {
     return std::nullopt;
   }
   return LoopState(loop);
@@ -155,6 +183,23 @@ absl::Status LoopState::SetBodyResult(int64_t element, HloInstruction* value) {
       body()->AddInstruction(HloInstruction::CreateTuple(operands));
   body()->set_root_instruction(root, /*accept_different_shape=*/true);
   return body()->RemoveInstruction(old);
+}
+
+absl::Status LoopState::Open() {
+  if (init()->opcode() != HloOpcode::kTuple) {
+    TF_RETURN_IF_ERROR(loop_->ReplaceOperandWith(0, TupleOfElements(init())));
+  }
+  if (!loop_->IsRoot() && OnlyElementsAreRead(loop_)) return absl::OkStatus();
+  std::vector<HloInstruction*> readers;
+  for (HloInstruction* user : loop_->users()) {
+    if (user->opcode() != HloOpcode::kGetTupleElement) readers.push_back(user);
+  }
+  HloInstruction* whole = TupleOfElements(loop_);
+  for (HloInstruction* reader : readers) {
+    TF_RETURN_IF_ERROR(loop_->ReplaceUseWith(reader, whole));
+  }
+  if (loop_->IsRoot()) loop_->parent()->set_root_instruction(whole);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> LoopState::Append(HloInstruction* value) {

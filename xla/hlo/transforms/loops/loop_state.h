@@ -28,6 +28,9 @@ class LoopState {
   // only to change what the body and the condition compute: neither the state
   // nor the tuples around it.
   static std::optional<LoopState> MatchInside(HloInstruction* loop);
+  // Also loops that start from, or hand on, the tuple as a whole: until Open(),
+  // only their bodies may be looked at.
+  static std::optional<LoopState> MatchClosed(HloInstruction* loop);
 
   HloInstruction* loop() const { return loop_; }
   HloComputation* body() const { return loop_->while_body(); }
@@ -36,7 +39,7 @@ class LoopState {
   HloInstruction* body_state() const {
     return body()->parameter_instruction(0);
   }
-  int64_t size() const { return init()->operand_count(); }
+  int64_t size() const { return loop_->shape().tuple_shapes_size(); }
 
   // Whether the element is passed on unchanged.
   bool IsInvariant(int64_t element) const;
@@ -54,6 +57,11 @@ class LoopState {
 
   // A get-tuple-element of the body's state.
   HloInstruction* BodyElement(int64_t element);
+
+  // Gives the loop of MatchClosed() the form of Match(): it starts from a
+  // tuple, and whatever reads its result as a whole reads a tuple of the
+  // elements.
+  absl::Status Open();
 
   // Passes `value`, of the loop's computation, through the loop, unless that is
   // done already; returns the element.
