@@ -422,6 +422,31 @@ ENTRY e {
   EXPECT_EQ(Count(HloOpcode::kAdd), 1);
 }
 
+TEST_F(PassesTest, ResultsOfReductionsAreWrittenWhereTheyLie) {
+  ASSERT_TRUE(Changes(gpu::ReductionLayoutNormalizer(), absl::StrCat(kAdd, R"(
+ENTRY e {
+  a = f32[4,6,2,3]{1,0,2,3} parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[4,6,2]{2,1,0} reduce(a, z), dimensions={3}, to_apply=add
+})")));
+  ASSERT_EQ(root()->opcode(), HloOpcode::kBitcast);
+  EXPECT_TRUE(ShapeUtil::Equal(
+      root()->operand(0)->shape(),
+      ShapeUtil::MakeShapeWithDenseLayout(F32, {2, 4, 6}, {0, 2, 1})));
+  EXPECT_EQ(Count(HloOpcode::kCopy), 0);
+}
+
+TEST_F(PassesTest, ReductionsOfDimensionsOfOneElementAreBitcasts) {
+  ASSERT_TRUE(
+      Changes(gpu::ReductionDegenerateDimRemover(), absl::StrCat(kAdd, R"(
+ENTRY e {
+  a = f32[1,5,10,12] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[5,10,12] reduce(a, z), dimensions={0}, to_apply=add
+})")));
+  EXPECT_EQ(root()->opcode(), HloOpcode::kBitcast);
+}
+
 // The loop starts from a parameter, and its state is the result.
 TEST_F(PassesTest, InvariantsLeaveLoopsThatAreResults) {
   constexpr absl::string_view kText = R"(

@@ -16,7 +16,14 @@ namespace xla::gpu {
 //           s = f32[4] reduce(b, 0), dimensions={0}
 //           r = f32[1,4] bitcast(s)
 //
-// Variadic ones too. Leaves alone reductions of such dimensions only.
+// Variadic ones too. A reduction of such dimensions only, from the value that
+// its combiner does not change (0 of a sum), goes:
+//
+//   before: r = f32[8,4] reduce(f32[8,1,4] a, 0), dimensions={1}, to_apply=add
+//   after:  r = f32[8,4] bitcast(a)
+//
+// Legal because it combines each element with that value; of a sum, the zeros
+// of `a` keep their signs. Others of such dimensions only are left alone.
 class ReductionDegenerateDimRemover : public HloModulePass {
  public:
   absl::string_view name() const override {

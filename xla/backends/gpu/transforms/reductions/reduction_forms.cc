@@ -71,18 +71,33 @@ Shape NewShape(const Shape& shape, const DimensionGroups& groups) {
   return RowMajorLike(shape, sizes);
 }
 
-// `value`, a result of the new reduction, as the result `shape` of the old one.
-// `kept` are the kept dimensions of the operand, as they lie in memory.
-HloInstruction* OldResult(HloInstruction* reduce, const Shape& shape,
-                          absl::Span<const int64_t> kept,
-                          HloInstruction* value) {
-  // Their numbers in the result.
+// The numbers in the result of the kept dimensions `kept` of the operand.
+std::vector<int64_t> NumbersInResult(absl::Span<const int64_t> kept) {
   std::vector<int64_t> logical(kept.begin(), kept.end());
   absl::c_sort(logical);
   std::vector<int64_t> order;
   for (int64_t dim : kept) {
     order.push_back(absl::c_lower_bound(logical, dim) - logical.begin());
   }
+  return order;
+}
+
+// The result `shape` with its dimensions in the given order, where it lies.
+Shape Permuted(const Shape& shape, absl::Span<const int64_t> order) {
+  std::vector<int64_t> sizes, major_to_minor;
+  for (int64_t dim : order) sizes.push_back(shape.dimensions(dim));
+  for (int64_t dim : MajorToMinor(shape)) {
+    major_to_minor.push_back(absl::c_find(order, dim) - order.begin());
+  }
+  return StoredLike(shape, sizes, major_to_minor);
+}
+
+// `value`, a result of the new reduction, as the result `shape` of the old one.
+// `order` are the dimensions of the latter as the operand has them in memory.
+HloInstruction* OldResult(HloInstruction* reduce, const Shape& shape,
+                          absl::Span<const int64_t> order, bool any_layout,
+                          HloInstruction* value) {
+  if (any_layout) return Add(reduce, shape, HloOpcode::kBitcast, value);
   const auto is_long = [&](int64_t dim) { return shape.dimensions(dim) != 1; };
   std::vector<int64_t> found, wanted;
   absl::c_copy_if(order, std::back_inserter(found), is_long);
@@ -108,6 +123,7 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups,
   for (int64_t dim : physical) {
     if (!IsReduced(*reduce, dim)) kept.push_back(dim);
   }
+  const std::vector<int64_t> order = NumbersInResult(kept);
   std::vector<HloInstruction*> inputs, inits;
   std::vector<Shape> results;
   bool all_kept = true;
@@ -126,7 +142,8 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups,
     // What is reduced may be of a narrower type than the result.
     const Shape& old =
         count == 1 ? reduce->shape() : reduce->shape().tuple_shapes(i);
-    results.push_back(RowMajorLike(old, sizes));
+    results.push_back(any_layout ? Permuted(old, order)
+                                 : RowMajorLike(old, sizes));
     all_kept &=
         old.dimensions() == absl::MakeConstSpan(sizes) &&
         (any_layout || LayoutUtil::LayoutsInShapesEqual(old, results.back()));
@@ -145,14 +162,15 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups,
   rewritten->clear_sharding();
   if (count == 1) {
     return computation->ReplaceInstruction(
-        reduce, OldResult(reduce, reduce->shape(), kept, rewritten));
+        reduce,
+        OldResult(reduce, reduce->shape(), order, any_layout, rewritten));
   }
   std::vector<HloInstruction*> elements;
   for (int64_t i = 0; i < count; ++i) {
     HloInstruction* element = computation->AddInstruction(
         HloInstruction::CreateGetTupleElement(results[i], rewritten, i));
-    elements.push_back(
-        OldResult(reduce, reduce->shape().tuple_shapes(i), kept, element));
+    elements.push_back(OldResult(reduce, reduce->shape().tuple_shapes(i), order,
+                                 any_layout, element));
   }
   return computation->ReplaceInstruction(
       reduce,

@@ -21,8 +21,10 @@ using DimensionGroups = std::vector<std::vector<int64_t>>;
 
 // Rewrites reductions outside of fusions into the form that `groups` gives
 // (empty: leave it), with bitcasts before and after. Results are made
-// row-major, as the passes after these want them, unless `any_layout` and their
-// dimensions stay. Returns whether any reduction was rewritten.
+// row-major, as the passes after these want them, and copied where they lay
+// otherwise. With `any_layout`, of which groups merge no kept dimensions, they
+// lie as they did and nothing is copied. Returns whether any reduction was
+// rewritten.
 absl::StatusOr<bool> RewriteReductions(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads,

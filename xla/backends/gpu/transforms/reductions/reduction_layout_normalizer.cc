@@ -11,14 +11,15 @@ namespace xla::gpu {
 absl::StatusOr<bool> ReductionLayoutNormalizer::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  return RewriteReductions(module, execution_threads,
-                           [](const HloInstruction& reduce) {
-                             DimensionGroups groups;
-                             for (int64_t dim : PhysicalOrder(reduce))
-                               groups.push_back({dim});
-                             if (absl::c_is_sorted(groups)) groups.clear();
-                             return groups;
-                           });
+  return RewriteReductions(
+      module, execution_threads,
+      [](const HloInstruction& reduce) {
+        DimensionGroups groups;
+        for (int64_t dim : PhysicalOrder(reduce)) groups.push_back({dim});
+        if (absl::c_is_sorted(groups)) groups.clear();
+        return groups;
+      },
+      /*any_layout=*/!options_.row_major);
 }
 
 }  // namespace xla::gpu

@@ -9,6 +9,16 @@
 
 namespace xla::gpu {
 
+struct ReductionLayoutNormalizerOptions {
+  bool row_major = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("row-major", row_major,
+          "also put the dimensions of results into memory order");
+  }
+};
+
 // Puts the dimensions of a reduction's operand into memory order, as kernels
 // expect them.
 //
@@ -18,9 +28,21 @@ namespace xla::gpu {
 //
 // Moves nothing, except for a copy of the result if its layout differs from
 // that of its operand. Operands of a variadic reduction whose layout differs
-// from the first operand's are copied.
+// from the first operand's are copied. With row_major=false, as OpenXLA's,
+// which the default constructor makes, results are written where they lay
+// instead of copied:
+//
+//   before: r = f32[5,6]{1,0} reduce(f32[5,6,4]{0,1,2} a, 0), dimensions={2}
+//   after:  b = f32[4,6,5]{2,1,0} bitcast(a)
+//           s = f32[6,5]{0,1} reduce(b, 0), dimensions={0}
+//           r = f32[5,6]{1,0} bitcast(s)
 class ReductionLayoutNormalizer : public HloModulePass {
  public:
+  ReductionLayoutNormalizer() { options_.row_major = false; }
+  explicit ReductionLayoutNormalizer(
+      const ReductionLayoutNormalizerOptions& options)
+      : options_(options) {}
+
   absl::string_view name() const override {
     return "reduction-layout-normalizer";
   }
@@ -29,6 +51,9 @@ class ReductionLayoutNormalizer : public HloModulePass {
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  ReductionLayoutNormalizerOptions options_;
 };
 
 }  // namespace xla::gpu
