@@ -96,6 +96,36 @@ ENTRY e {
                        kText, 4));
 }
 
+// The dimension of most becomes that of all.
+TEST_F(PassesTest, CollectivesOfDifferentDimensionsAreOneOnRequest) {
+  constexpr absl::string_view kText = R"(
+ENTRY e {
+  a = f32[2,7]{1,0} parameter(0)
+  b = f32[4,9]{0,1} parameter(1)
+  c = f32[6]{0} parameter(2)
+  x = f32[8,7]{1,0} all-gather(a), replica_groups={}, dimensions={0}
+  y = f32[4,36]{0,1} all-gather(b), replica_groups={}, dimensions={1}
+  z = f32[24]{0} all-gather(c), replica_groups={}, dimensions={0}
+  ROOT t = (f32[8,7]{1,0}, f32[4,36]{0,1}, f32[24]{0}) tuple(x, y, z)
+})";
+  ASSERT_TRUE(Changes(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/false),
+                      kText, /*replicas=*/4));
+  EXPECT_EQ(Count(HloOpcode::kAllGather), 1);
+  ASSERT_TRUE(Match(
+      root(),
+      m::Tuple(m::GetTupleElement(m::Op(), 0),
+               m::Bitcast(m::GetTupleElement(
+                   m::AllGather(m::Parameter(0), m::Bitcast(m::Parameter(1)),
+                                m::Parameter(2)),
+                   1)),
+               m::GetTupleElement(m::Op(), 2))));
+  EXPECT_EQ(root()->operand(1)->operand(0)->shape().ToString(true),
+            "f32[36,4]{1,0}");
+  ASSERT_TRUE(Changes(AllGatherCombiner(kAny, kAny, /*combine_by_dim=*/true),
+                      kText, /*replicas=*/4));
+  EXPECT_EQ(Count(HloOpcode::kAllGather), 2);
+}
+
 // What is on one device is combined, and stays there.
 TEST_F(PassesTest, AllReducesOfOneShardingAreOne) {
   EXPECT_TRUE(Changes(AllReduceCombiner(kAny, kAny), absl::StrCat(kAdd, R"(

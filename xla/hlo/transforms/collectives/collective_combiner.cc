@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/layout.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -33,19 +36,41 @@ bool IsCandidate(const HloInstruction& inst, HloOpcode opcode,
          BytesOf(inst) <= max_bytes;
 }
 
-bool SameDimension(const HloInstruction& a, const HloInstruction& b) {
+// The dimension that it gathers or scatters; -1 if it does neither.
+int64_t DimensionOf(const HloInstruction& collective) {
+  switch (collective.opcode()) {
+    case HloOpcode::kAllGather:
+      return Cast<HloAllGatherInstruction>(&collective)->all_gather_dimension();
+    case HloOpcode::kReduceScatter:
+      return Cast<HloReduceScatterInstruction>(&collective)
+          ->scatter_dimension();
+    default:  // An all-reduce has none.
+      return -1;
+  }
+}
+
+// Whether their dimensions are the same, or can be made so by bitcasts.
+bool DimensionsFit(const HloInstruction& a, const HloInstruction& b,
+                   bool by_dimension) {
+  if (DimensionOf(a) == DimensionOf(b)) return true;
+  const auto is_plain = [](const HloInstruction& collective) {
+    const Shape& to = collective.shape();
+    const Shape& from = collective.operand(0)->shape();
+    return to.has_layout() && to.layout().tiles().empty() &&
+           from.has_layout() && from.layout().tiles().empty();
+  };
+  return !by_dimension && !a.has_sharding() && is_plain(a) && is_plain(b);
+}
+
+bool SameDevicesAndReduction(const HloInstruction& a, const HloInstruction& b) {
   switch (a.opcode()) {
-    case HloOpcode::kAllGather: {
-      const auto& x = *Cast<HloAllGatherInstruction>(&a);
-      const auto& y = *Cast<HloAllGatherInstruction>(&b);
-      return x.all_gather_dimension() == y.all_gather_dimension() &&
-             x.use_global_device_ids() == y.use_global_device_ids();
-    }
+    case HloOpcode::kAllGather:
+      return Cast<HloAllGatherInstruction>(&a)->use_global_device_ids() ==
+             Cast<HloAllGatherInstruction>(&b)->use_global_device_ids();
     case HloOpcode::kReduceScatter: {
       const auto& x = *Cast<HloReduceScatterInstruction>(&a);
       const auto& y = *Cast<HloReduceScatterInstruction>(&b);
-      return x.scatter_dimension() == y.scatter_dimension() &&
-             x.use_global_device_ids() == y.use_global_device_ids() &&
+      return x.use_global_device_ids() == y.use_global_device_ids() &&
              *x.to_apply() == *y.to_apply();
     }
     default: {  // Cast() fails for what is not combined.
@@ -63,44 +88,91 @@ bool SameSharding(const HloInstruction& a, const HloInstruction& b) {
 }
 
 bool AreAlike(const HloInstruction& a, const HloInstruction& b,
-              bool different_types) {
+              bool by_dimension, bool different_types) {
   return (a.shape().element_type() == b.shape().element_type() ||
           different_types) &&
          SameSharding(a, b) &&
          a.channel_id().has_value() == b.channel_id().has_value() &&
          *Cast<HloCollectiveInstruction>(&a)->device_list() ==
              *Cast<HloCollectiveInstruction>(&b)->device_list() &&
-         SameDimension(a, b);
+         SameDevicesAndReduction(a, b) && DimensionsFit(a, b, by_dimension);
+}
+
+// The first of those along the dimension that most have, among the dimensions
+// that all have.
+HloInstruction* Typical(const std::vector<HloInstruction*>& collectives) {
+  const auto by_rank = [](const HloInstruction* a, const HloInstruction* b) {
+    return a->shape().dimensions().size() < b->shape().dimensions().size();
+  };
+  const int64_t rank =
+      (*absl::c_min_element(collectives, by_rank))->shape().dimensions().size();
+  std::vector<int64_t> frequency(rank);
+  int64_t most = 0;
+  for (const HloInstruction* collective : collectives) {
+    const int64_t dim = DimensionOf(*collective);
+    if (dim >= 0 && dim < rank) most = std::max(most, ++frequency[dim]);
+  }
+  for (HloInstruction* collective : collectives) {
+    const int64_t dim = DimensionOf(*collective);
+    if (dim >= 0 && dim < rank && frequency[dim] == most) return collective;
+  }
+  return collectives[0];  // Without a dimension.
+}
+
+// `shape` with two dimensions exchanged, as a bitcast has it.
+Shape Exchanged(const Shape& shape, int64_t a, int64_t b) {
+  if (a == b) return shape;
+  std::vector<int64_t> permutation(shape.dimensions().size());
+  absl::c_iota(permutation, 0);
+  std::swap(permutation[a], permutation[b]);
+  return ShapeUtil::PermuteDimensions(permutation, shape);
+}
+
+HloInstruction* BitcastTo(const Shape& shape, HloInstruction* value) {
+  if (ShapeUtil::Equal(shape, value->shape())) return value;
+  return value->parent()->AddInstruction(
+      HloInstruction::CreateBitcast(shape, value));
 }
 
 absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
-  HloInstruction* first = collectives[0];
-  HloComputation* computation = first->parent();
+  HloInstruction* typical = Typical(collectives);
+  const int64_t dim = DimensionOf(*typical);
+  HloComputation* computation = typical->parent();
   std::vector<HloInstruction*> operands;
   std::vector<Shape> shapes;
   for (HloInstruction* collective : collectives) {
-    operands.push_back(collective->mutable_operand(0));
-    shapes.push_back(collective->shape());
+    const int64_t own = DimensionOf(*collective);
+    HloInstruction* operand = collective->mutable_operand(0);
+    if (own != dim) {
+      operand = BitcastTo(Exchanged(operand->shape(), own, dim), operand);
+    }
+    operands.push_back(operand);
+    shapes.push_back(Exchanged(collective->shape(), own, dim));
   }
-  HloInstruction* combined = computation->AddInstruction(
-      first->CloneWithNewOperands(ShapeUtil::MakeTupleShape(shapes), operands));
-  if (first->has_sharding()) {
+  HloInstruction* combined =
+      computation->AddInstruction(typical->CloneWithNewOperands(
+          ShapeUtil::MakeTupleShape(shapes), operands));
+  if (typical->has_sharding()) {
     combined->set_sharding(HloSharding::Tuple(
         combined->shape(),
-        std::vector<HloSharding>(collectives.size(), first->sharding())));
+        std::vector<HloSharding>(collectives.size(), typical->sharding())));
   }
   for (size_t i = 0; i < collectives.size(); ++i) {
-    TF_RETURN_IF_ERROR(computation->ReplaceInstruction(
-        collectives[i],
+    HloInstruction* element =
         computation->AddInstruction(HloInstruction::CreateGetTupleElement(
-            combined, static_cast<int64_t>(i)))));
+            combined, static_cast<int64_t>(i)));
+    if (DimensionOf(*collectives[i]) != dim) {
+      element = BitcastTo(collectives[i]->shape(), element);
+    }
+    TF_RETURN_IF_ERROR(
+        computation->ReplaceInstruction(collectives[i], element));
   }
   return absl::OkStatus();
 }
 
 // Takes the first candidate and all that go with it from `candidates`.
 std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
-                                     bool different_types,
+                                     bool by_dimension, bool different_types,
                                      const HloDfsReachability& reachability,
                                      std::vector<HloInstruction*>* candidates) {
   std::vector<HloInstruction*> set, rest;
@@ -110,7 +182,7 @@ std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
         set.empty() ||
         (static_cast<int64_t>(set.size()) < options.combine_threshold_count &&
          bytes + BytesOf(*candidate) <= options.combine_threshold_in_bytes &&
-         AreAlike(*set[0], *candidate, different_types) &&
+         AreAlike(*set[0], *candidate, by_dimension, different_types) &&
          absl::c_none_of(set, [&](const HloInstruction* other) {
            return reachability.IsConnected(other, candidate);
          }));
@@ -147,7 +219,8 @@ absl::StatusOr<bool> CollectiveCombiner::RunImpl(
         reachability = HloDfsReachability::Build(computation);
       }
       const std::vector<HloInstruction*> set =
-          TakeSet(options_, different_types_, *reachability, &candidates);
+          TakeSet(options_, by_dimension_, different_types_, *reachability,
+                  &candidates);
       if (set.size() == 1) continue;
       TF_RETURN_IF_ERROR(Combine(set));
       reachability = nullptr;

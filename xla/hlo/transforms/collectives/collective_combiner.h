@@ -32,13 +32,25 @@ struct CollectiveCombinerOptions {
   }
 };
 
-struct AllGatherCombinerOptions : CollectiveCombinerOptions {
+struct ReduceScatterCombinerOptions : CollectiveCombinerOptions {
+  // Only those along one dimension become one.
+  bool combine_by_dim = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    CollectiveCombinerOptions::VisitFields(visit);
+    visit("by-dimension", combine_by_dim,
+          "combine only collectives along one dimension");
+  }
+};
+
+struct AllGatherCombinerOptions : ReduceScatterCombinerOptions {
   // All-gathers of different element types may become one.
   bool combine_different_dtypes = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    CollectiveCombinerOptions::VisitFields(visit);
+    ReduceScatterCombinerOptions::VisitFields(visit);
     visit("different-types", combine_different_dtypes,
           "combine all-gathers of different element types, too");
   }
@@ -56,6 +68,15 @@ struct AllGatherCombinerOptions : CollectiveCombinerOptions {
 // opcode, element type (of all-gathers only if so asked), set of groups,
 // reduction, dimension and sharding, none of which depends on another; those
 // that are close to each other in a post order first, and not beyond a limit.
+// If so asked, all-gathers and reduce-scatters without shardings are combined
+// whatever their dimension; it becomes the most frequent one:
+//
+//   before: x = f32[8,7] all-gather(a), dimensions={0}
+//           y = f32[4,36]{0,1} all-gather(f32[4,9]{0,1} b), dimensions={1}
+//   after:  c = f32[9,4]{1,0} bitcast(b)
+//           t = (f32[8,7], f32[36,4]{1,0}) all-gather(a, c), dimensions={0}
+//           y = f32[4,36]{0,1} bitcast(get-tuple-element(t), index=1)
+//
 // Legal because a collective with several operands does to each what it would
 // do alone, and all devices run the same program. Leaves alone: asynchronous
 // pairs, control dependencies, constrained layouts. O(collectives ×
@@ -63,8 +84,11 @@ struct AllGatherCombinerOptions : CollectiveCombinerOptions {
 class CollectiveCombiner : public HloModulePass {
  protected:
   CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options,
-                     bool different_types = false)
-      : opcode_(opcode), options_(options), different_types_(different_types) {}
+                     bool by_dimension = true, bool different_types = false)
+      : opcode_(opcode),
+        options_(options),
+        by_dimension_(by_dimension),
+        different_types_(different_types) {}
 
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
@@ -73,6 +97,7 @@ class CollectiveCombiner : public HloModulePass {
  private:
   HloOpcode opcode_;
   CollectiveCombinerOptions options_;
+  bool by_dimension_;
   bool different_types_;
 };
 
@@ -80,16 +105,17 @@ class AllGatherCombiner : public CollectiveCombiner {
  public:
   explicit AllGatherCombiner(const AllGatherCombinerOptions& options = {})
       : CollectiveCombiner(HloOpcode::kAllGather, options,
+                           options.combine_by_dim,
                            options.combine_different_dtypes) {}
-  // OpenXLA's signature. All-gathers along different dimensions are never
-  // combined, as if `combine_by_dim` were true.
+  // OpenXLA's signature.
   AllGatherCombiner(int64_t combine_threshold_in_bytes,
                     int64_t combine_threshold_count, bool combine_by_dim,
                     bool combine_different_dtypes = true,
                     bool combine_while_loops = true)
       : AllGatherCombiner(AllGatherCombinerOptions{
-            {combine_threshold_in_bytes, combine_threshold_count,
-             combine_while_loops},
+            {{combine_threshold_in_bytes, combine_threshold_count,
+              combine_while_loops},
+             combine_by_dim},
             combine_different_dtypes}) {}
   absl::string_view name() const override { return "all-gather-combiner"; }
 };
@@ -107,15 +133,18 @@ class AllReduceCombiner : public CollectiveCombiner {
 
 class ReduceScatterCombiner : public CollectiveCombiner {
  public:
-  explicit ReduceScatterCombiner(const CollectiveCombinerOptions& options = {})
-      : CollectiveCombiner(HloOpcode::kReduceScatter, options) {}
-  // OpenXLA's signature; see AllGatherCombiner.
+  explicit ReduceScatterCombiner(
+      const ReduceScatterCombinerOptions& options = {})
+      : CollectiveCombiner(HloOpcode::kReduceScatter, options,
+                           options.combine_by_dim) {}
+  // OpenXLA's signature.
   ReduceScatterCombiner(int64_t combine_threshold_in_bytes,
                         int64_t combine_threshold_count, bool combine_by_dim,
                         bool combine_while_loops = true)
-      : ReduceScatterCombiner(CollectiveCombinerOptions{
-            combine_threshold_in_bytes, combine_threshold_count,
-            combine_while_loops}) {}
+      : ReduceScatterCombiner(ReduceScatterCombinerOptions{
+            {combine_threshold_in_bytes, combine_threshold_count,
+             combine_while_loops},
+            combine_by_dim}) {}
   absl::string_view name() const override { return "reduce-scatter-combiner"; }
 };
 
