@@ -93,7 +93,22 @@ TEST(LoopStateTest, MatchesStatesThatAreReadByElement) {
   EXPECT_EQ(state->ResultReaders(1),
             std::vector<HloInstruction*>{Find(*module, "last")});
   EXPECT_TRUE(state->ResultReaders(2).empty());
+  EXPECT_FALSE(state->IsResultRoot(1));
   EXPECT_FALSE(LoopState::Match(Find(*module, "g")).has_value());
+}
+
+TEST(LoopStateTest, ElementsAreResultsOfTheComputation) {
+  const std::unique_ptr<HloModule> module =
+      Loop({{"ROOT last = f32[8] subtract(g, first)", ""},
+            {"g = f32[8] get", "ROOT g = f32[8] get"}});
+  ASSERT_NE(module, nullptr);
+  const std::optional<LoopState> state = LoopState::Match(Find(*module, "w"));
+  ASSERT_TRUE(state.has_value());
+  EXPECT_FALSE(state->IsResultRoot(0));
+  EXPECT_TRUE(state->IsResultRoot(1));
+  EXPECT_FALSE(state->IsResultRoot(2));
+  EXPECT_EQ(state->ResultReaders(1),
+            std::vector<HloInstruction*>{Find(*module, "g")});
 }
 
 // Whoever needs the loop's result or its tuples whole, or waits for them, would
@@ -189,6 +204,8 @@ TEST(LoopStateTest, PassesValuesThroughOnce) {
         state->loop()->while_condition()->parameter_instruction(0)}) {
     EXPECT_EQ(inst->shape().ToString(), "(s32[], f32[8], f32[8], f32[8])");
   }
+  EXPECT_TRUE(
+      module->CheckUniqueNamesAndIdsForComputationsAndInstructions().ok());
 }
 
 TEST(LoopStateTest, BlanksOnlyWhatNobodyReads) {
