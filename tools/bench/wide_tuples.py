@@ -57,28 +57,34 @@ def user_seconds(command):
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int,
-                        default=[1000, 10000, 100000])
+def print_series(description, module_of, passes, sizes):
+    """Times each of `passes` on module_of(n) for each of the sizes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("sizes", nargs="*", type=int, default=sizes)
     parser.add_argument("--tool", default="bazel-bin/tools/hlo-opt")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for n in args.sizes:
-            paths.append(pathlib.Path(folder) / f"wide{n}.hlo")
-            paths[-1].write_text(module(n))
-        for passes in ["hlo-trivial-scheduler"] + PASSES:
+            paths.append(pathlib.Path(folder) / f"n{n}.hlo")
+            paths[-1].write_text(module_of(n))
+        for flag in passes:
             cells, last = [], None
             for n, path in zip(args.sizes, paths):
-                now = n, user_seconds([args.tool, path, f"--passes={passes}"])
+                now = n, user_seconds([args.tool, path, flag])
                 cells.append(f"{now[1]:8.2f} s")
                 if last is not None and min(now[1], last[1]) > 0:
                     exponent = (math.log(now[1] / last[1]) /
                                 math.log(now[0] / last[0]))
                     cells[-1] += f" ({exponent:4.2f})"
                 last = now
-            print(f"{passes:55}", *cells, flush=True)
+            print(f"{flag:64}", *cells, flush=True)
+
+
+def main():
+    print_series(__doc__, module,
+                 [f"--passes={p}" for p in ["hlo-trivial-scheduler"] + PASSES],
+                 [1000, 10000, 100000])
 
 
 if __name__ == "__main__":

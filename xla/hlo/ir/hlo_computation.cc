@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -141,6 +142,7 @@ HloComputation::~HloComputation() {
   for (const HloInstructionInfo& info : instructions_) {
     if (info.get() == nullptr) continue;
     info.get()->parent_ = nullptr;
+    async_segments::OperandsChange(*info.get());
     // All ends of all edges go at once, so none is cut.
     info.get()->cleaned_up_ = true;
   }

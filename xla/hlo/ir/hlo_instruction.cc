@@ -15,6 +15,7 @@
 #include "absl/log/check.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -222,6 +223,7 @@ void HloInstruction::RemoveOperandsAtAscendingIndices(
     }
   }
   CHECK_EQ(next, ascending_indices.size());
+  async_segments::OperandsChange(*this);
   operands_.resize(kept);
   const absl::flat_hash_set<HloInstruction*> left(operands_.begin(),
                                                   operands_.end());

@@ -7,12 +7,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/mapped_ptr_container_sorter.h"
 
 namespace xla {
 
 void HloInstruction::Users::Clear() {
+  for (const HloInstruction* user : users_)
+    async_segments::OperandsChange(*user);
   users_.clear();
   user_map_.reset();
 }
@@ -34,6 +37,7 @@ bool HloInstruction::Users::Contains(const HloInstruction* instruction) const {
 }
 
 void HloInstruction::Users::AddUser(HloInstruction* user) {
+  async_segments::OperandsChange(*user);
   if (Contains(user)) return;
   users_.push_back(user);
   if (user_map_ != nullptr) {
@@ -44,6 +48,7 @@ void HloInstruction::Users::AddUser(HloInstruction* user) {
 }
 
 void HloInstruction::Users::MaybeRemoveUser(HloInstruction* user) {
+  async_segments::OperandsChange(*user);
   const int64_t position = Find(user);
   if (position < 0) return;
   HloInstruction* last = users_.back();

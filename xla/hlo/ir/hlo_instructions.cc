@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -483,6 +484,11 @@ HloGetTupleElementInstruction::HloGetTupleElementInstruction(
     const Shape& shape, HloInstruction* operand, int64_t index)
     : HloInstruction(HloOpcode::kGetTupleElement, shape), tuple_index_(index) {
   AppendOperand(operand);
+}
+
+void HloGetTupleElementInstruction::set_tuple_index(int64_t new_tuple_index) {
+  async_segments::OperandsChange(*this);
+  tuple_index_ = new_tuple_index;
 }
 
 bool HloGetTupleElementInstruction::IdenticalSlowPath(

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -52,34 +53,33 @@ HloAsyncInstruction::HloAsyncInstruction(
 }
 
 bool HloAsyncInstruction::DirectlyFollowsLink() const {
-  return IsAsyncConsumer() && operand_count() > 0 && operand(0) != nullptr &&
-         operand(0)->IsAsyncProducer();
+  return async_segments::DirectlyFollowsLink(*this);
 }
 
 HloAsyncInstruction* HloAsyncInstruction::async_chain_previous() const {
   if (!IsAsyncConsumer() || operand_count() == 0) return nullptr;
-  return static_cast<HloAsyncInstruction*>(AsyncStateProducer(operand(0)));
+  HloInstruction* previous = async_segments::Previous(this);
+  if (previous == nullptr) previous = AsyncStateProducer(operand(0));
+  return static_cast<HloAsyncInstruction*>(previous);
 }
 
 HloAsyncInstruction* HloAsyncInstruction::async_chain_start() const {
-  auto* link = const_cast<HloAsyncInstruction*>(this);
+  auto* first = static_cast<HloAsyncInstruction*>(async_segments::First(this));
   // Updates in a loop may come before one another.
   absl::flat_hash_set<const HloInstruction*> seen;
-  while (link != nullptr && link->opcode() != HloOpcode::kAsyncStart) {
-    if (!link->DirectlyFollowsLink() && !seen.insert(link).second) {
-      return nullptr;
-    }
-    link = link->async_chain_previous();
+  while (first->opcode() != HloOpcode::kAsyncStart) {
+    if (!seen.insert(first).second) return nullptr;
+    const HloAsyncInstruction* previous = first->async_chain_previous();
+    if (previous == nullptr) return nullptr;
+    first = static_cast<HloAsyncInstruction*>(async_segments::First(previous));
   }
-  return link;
+  return first;
 }
 
 HloAsyncInstruction* HloAsyncInstruction::async_chain_next() const {
   if (!IsAsyncProducer()) return nullptr;
-  for (HloInstruction* user : users()) {
-    if (user->IsAsyncConsumer() && user->operand(0) == this) {
-      return static_cast<HloAsyncInstruction*>(user);
-    }
+  if (HloInstruction* next = async_segments::Next(this)) {
+    return static_cast<HloAsyncInstruction*>(next);
   }
   std::vector<HloInstruction*> consumers = AsyncStateConsumers(this);
   if (consumers.empty()) return nullptr;
@@ -98,11 +98,13 @@ HloAsyncInstruction* HloAsyncInstruction::async_chain_next() const {
 }
 
 HloAsyncInstruction* HloAsyncInstruction::async_chain_done() const {
-  auto* link = const_cast<HloAsyncInstruction*>(this);
-  while (link != nullptr && link->opcode() != HloOpcode::kAsyncDone) {
-    link = link->async_chain_next();
+  const HloAsyncInstruction* link = this;
+  while (link != nullptr) {
+    auto* last = static_cast<HloAsyncInstruction*>(async_segments::Last(link));
+    if (last->opcode() == HloOpcode::kAsyncDone) return last;
+    link = last->async_chain_next();
   }
-  return link;
+  return nullptr;
 }
 
 std::vector<HloAsyncInstruction*> HloAsyncInstruction::GetAsyncChain() const {

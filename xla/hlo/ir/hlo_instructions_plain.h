@@ -450,9 +450,7 @@ class HloGetTupleElementInstruction : public HloInstruction {
   HloGetTupleElementInstruction(const Shape& shape, HloInstruction* operand,
                                 int64_t index);
   int64_t tuple_index() const { return tuple_index_; }
-  void set_tuple_index(int64_t new_tuple_index) {
-    tuple_index_ = new_tuple_index;
-  }
+  void set_tuple_index(int64_t new_tuple_index);
   void ToProto(HloInstructionProto* proto) const override;
   static bool ClassOf(const HloInstruction* hlo) {
     return hlo->opcode() == HloOpcode::kGetTupleElement;

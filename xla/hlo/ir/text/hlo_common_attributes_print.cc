@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_async_segments.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -221,15 +222,23 @@ bool ChainTellsComputation(const HloInstruction& start,
   const Shape* state = &start.shape();
   if (!is_state(*state)) return false;
   const Shape* result = &state->tuple_shapes(1);
-  for (const HloAsyncInstruction* link :
-       Cast<HloAsyncInstruction>(&start)->GetAsyncChain()) {
-    if (link->parent() != start.parent()) return false;
-    if (link->opcode() == HloOpcode::kAsyncDone) {
-      result = &link->shape();
-    } else {
-      state = &link->shape();
-      if (!is_state(*state)) return false;
-      result = &state->tuple_shapes(1);
+  const HloInstruction* last = async_segments::Last(&start);
+  if (last->opcode() == HloOpcode::kAsyncDone) {
+    // Each link asks, and only the end of the chain matters.
+    result = &last->shape();
+    state = &async_segments::Previous(last)->shape();
+    if (!is_state(*state)) return false;
+  } else {
+    for (const HloAsyncInstruction* link :
+         Cast<HloAsyncInstruction>(&start)->GetAsyncChain()) {
+      if (link->parent() != start.parent()) return false;
+      if (link->opcode() == HloOpcode::kAsyncDone) {
+        result = &link->shape();
+      } else {
+        state = &link->shape();
+        if (!is_state(*state)) return false;
+        result = &state->tuple_shapes(1);
+      }
     }
   }
   const std::vector<Shape>& bound = state->tuple_shapes(0).tuple_shapes();
