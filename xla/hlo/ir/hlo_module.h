@@ -193,7 +193,8 @@ class HloModule : public HloModuleAttributes {
 
   // All computations, callees before callers, in an order that depends only on
   // the graph and the order of storage. With dfs_postorder the entry is last
-  // and callees come in the order in which the entry's post order calls them.
+  // and callees come in the order in which it calls them: that of its schedule,
+  // or of its post order.
   // O(computations + calls), with dfs_postorder O(instructions).
   std::vector<HloComputation*> MakeComputationPostOrder(
       bool dfs_postorder = false) const;

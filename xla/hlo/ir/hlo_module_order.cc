@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -67,11 +68,12 @@ class CallWalk {
 };
 
 // Called computations in the order of the instructions that call them.
-std::vector<HloComputation*> CalleesInPostOrder(HloComputation* computation) {
+std::vector<HloComputation*> CalleesInPrintingOrder(
+    const HloModule& module, const HloComputation& computation) {
   std::vector<HloComputation*> callees;
   absl::flat_hash_set<const HloComputation*> listed;
   for (const HloInstruction* instruction :
-       computation->MakeInstructionPostOrder()) {
+       hlo_print_internal::InstructionsInPrintingOrder(module, computation)) {
     for (HloComputation* callee : instruction->called_computations()) {
       if (listed.insert(callee).second) callees.push_back(callee);
     }
@@ -102,7 +104,8 @@ std::vector<HloComputation*> HloModule::MakeComputationPostOrder(
       }
     };
     if (dfs_postorder) {
-      for (const HloComputation* callee : CalleesInPostOrder(computation)) {
+      for (const HloComputation* callee :
+           CalleesInPrintingOrder(*this, *computation)) {
         add(callee);
       }
       continue;

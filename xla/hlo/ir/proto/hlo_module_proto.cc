@@ -23,7 +23,6 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/stack_frames.h"
-#include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
 #include "xla/layout_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
@@ -163,8 +162,7 @@ void HloModule::ToProto(HloModuleProto* proto, HloProtoOptions options) const {
     proto->set_entry_computation_id(entry_computation()->unique_id());
   }
   for (const HloComputation* computation :
-       hlo_print_internal::ComputationsInPrintingOrder(*this,
-                                                       /*canonical=*/false)) {
+       MakeComputationPostOrder(/*dfs_postorder=*/true)) {
     computation->ToProto(proto->add_computations(), options);
   }
   for (std::string& payload : options.payload_deduplicator->TakePayloads()) {

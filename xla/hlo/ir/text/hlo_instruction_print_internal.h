@@ -120,14 +120,10 @@ bool IsHiddenBySugar(const HloComputation& computation,
 // A get-tuple-element whose line is omitted: users print `tuple#1`.
 bool IsFoldedGte(const HloInstruction& inst, const HloPrintOptions& options);
 
-// Computations in the order of text and proto: depth first from the entry.
-//
-// That order follows the order of instructions, which parsing a scheduled
-// module changes to that of the schedule. To keep its text stable, a scheduled
-// module is printed in storage order, unless `canonical`, if callees are stored
-// before callers and the entry last, as the parser does.
-std::vector<HloComputation*> ComputationsInPrintingOrder(
-    const HloModule& module, bool canonical);
+// The scheduled order of a computation, or its post order. Computations are
+// listed as this order calls them, depth first from the entry.
+std::vector<const HloInstruction*> InstructionsInPrintingOrder(
+    const HloModule& module, const HloComputation& computation);
 
 // Prints a computation with the names of the map, after ENTRY if `entry`.
 void PrintComputation(Printer* printer, const HloComputation& computation,

@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -32,28 +31,21 @@
 namespace xla {
 namespace hlo_print_internal {
 
-std::vector<HloComputation*> ComputationsInPrintingOrder(
-    const HloModule& module, bool canonical) {
-  if (module.has_schedule() && !canonical) {
-    std::vector<HloComputation*> stored(module.computations().begin(),
-                                        module.computations().end());
-    absl::flat_hash_set<const HloComputation*> seen;
-    seen.reserve(stored.size());
-    const bool callees_first =
-        absl::c_all_of(stored, [&](const HloComputation* computation) {
-          for (const auto& [callee, count] :
-               computation->callee_computations()) {
-            if (!seen.contains(callee)) return false;
-          }
-          seen.insert(computation);
-          return true;
-        });
-    if (callees_first && !stored.empty() &&
-        stored.back()->IsEntryComputation()) {
-      return stored;
+std::vector<const HloInstruction*> InstructionsInPrintingOrder(
+    const HloModule& module, const HloComputation& computation) {
+  if (module.has_schedule() &&
+      module.schedule().is_computation_scheduled(&computation)) {
+    const auto& sequence =
+        module.schedule().sequence(&computation).instructions();
+    // In the middle of a change a schedule may name instructions that are gone.
+    if (static_cast<int64_t>(sequence.size()) ==
+        computation.instruction_count()) {
+      return {sequence.begin(), sequence.end()};
     }
   }
-  return module.MakeComputationPostOrder(/*dfs_postorder=*/true);
+  const std::vector<HloInstruction*> order =
+      computation.MakeInstructionPostOrder();
+  return {order.begin(), order.end()};
 }
 
 }  // namespace hlo_print_internal
@@ -215,24 +207,6 @@ void PrintStackFrameTables(Printer* printer,
   printer->Append("\n\n");
 }
 
-// The scheduled order of a computation, or its post order.
-std::vector<const HloInstruction*> PrintingOrder(
-    const HloModule& module, const HloComputation& computation) {
-  if (module.has_schedule() &&
-      module.schedule().is_computation_scheduled(&computation)) {
-    const auto& sequence =
-        module.schedule().sequence(&computation).instructions();
-    // In the middle of a change a schedule may name instructions that are gone.
-    if (static_cast<int64_t>(sequence.size()) ==
-        computation.instruction_count()) {
-      return {sequence.begin(), sequence.end()};
-    }
-  }
-  const std::vector<HloInstruction*> order =
-      computation.MakeInstructionPostOrder();
-  return {order.begin(), order.end()};
-}
-
 }  // namespace
 
 void HloModule::Print(
@@ -245,12 +219,12 @@ void HloModule::Print(
   }
   CanonicalNameMap module_names;
   for (const HloComputation* computation :
-       hlo_print_internal::ComputationsInPrintingOrder(
-           *this, options.canonicalize_computations())) {
+       MakeComputationPostOrder(/*dfs_postorder=*/true)) {
     if (hlo_print_internal::IsHiddenBySugar(*computation, options)) continue;
     CanonicalNameMap local_names;
     hlo_print_internal::PrintComputation(
-        printer, *computation, options, PrintingOrder(*this, *computation),
+        printer, *computation, options,
+        hlo_print_internal::InstructionsInPrintingOrder(*this, *computation),
         hlo_print_internal::NamesByPosition(options) ? &module_names
                                                      : &local_names,
         /*entry=*/computation == entry_computation_);
