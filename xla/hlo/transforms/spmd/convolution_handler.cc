@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/spmd/convolution_handler.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/kernel_parts.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -43,24 +45,54 @@ struct SpatialCut {
   ShardIntervals intervals;
 };
 
-// An operand in those: by halos, or cut out of dimensions that are whole where
-// halos would be larger. Zeros where there is nothing, and in the padding of
-// `masked` dimensions.
-HloInstruction* FetchSpatial(const PartitionedHlo& operand,
-                             HloSharding sharding,
-                             absl::Span<const int64_t> masked,
-                             std::vector<SpatialCut> cuts) {
+// How an operand gets those: by halos, or cut out of dimensions that are whole
+// where halos would be larger.
+struct SpatialFetch {
+  HloSharding sharding;
   std::vector<bool> has_halos;
-  std::vector<std::vector<int64_t>> ordinals;
+};
+
+SpatialFetch PlanFetch(const Shape& base_shape, HloSharding sharding,
+                       absl::Span<const SpatialCut> cuts) {
+  SpatialFetch fetch{std::move(sharding), {}};
   for (const SpatialCut& cut : cuts) {
-    ordinals.push_back(OrdinalTable(sharding, cut.dim));
-    has_halos.push_back(
-        CanFetchIntervals(operand.base_shape().dimensions(cut.dim),
-                          ShardCountAtDim(sharding, cut.dim), cut.intervals));
+    fetch.has_halos.push_back(CanFetchIntervals(
+        base_shape.dimensions(cut.dim),
+        ShardCountAtDim(fetch.sharding, cut.dim), cut.intervals));
   }
   for (int64_t i = 0; i < cuts.size(); ++i) {
-    if (!has_halos[i]) sharding = ReplicatedOnDims(sharding, {cuts[i].dim});
+    if (fetch.has_halos[i]) continue;
+    fetch.sharding = ReplicatedOnDims(fetch.sharding, {cuts[i].dim});
   }
+  return fetch;
+}
+
+// What a device receives in that.
+double BytesOfFetch(const FactorTensor& operand, const HloSharding& sharding,
+                    absl::Span<const SpatialCut> cuts) {
+  const SpatialFetch fetch = PlanFetch(operand.shape, sharding, cuts);
+  double bytes = RouteBytes(operand.shape, operand.sharding, fetch.sharding);
+  Shape shard = MakePartitionedShape(operand.shape, fetch.sharding);
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    const auto& [dim, intervals] = cuts[i];
+    if (!fetch.has_halos[i]) continue;
+    bytes +=
+        BytesOfIntervals(operand.shape.dimensions(dim), intervals, dim, &shard);
+  }
+  return bytes;
+}
+
+// Zeros where there is nothing, and in the padding of `masked` dimensions.
+HloInstruction* FetchSpatial(const PartitionedHlo& operand,
+                             const HloSharding& cut_sharding,
+                             absl::Span<const int64_t> masked,
+                             absl::Span<const SpatialCut> cuts) {
+  std::vector<std::vector<int64_t>> ordinals;
+  for (const SpatialCut& cut : cuts) {
+    ordinals.push_back(OrdinalTable(cut_sharding, cut.dim));
+  }
+  const auto [sharding, has_halos] =
+      PlanFetch(operand.base_shape(), cut_sharding, cuts);
   HloInstruction* local =
       operand.Reshard(sharding).PadWithZeroOnSpecifiedDims(masked).hlo();
   SpmdBuilder* b = operand.state().b;
@@ -174,6 +206,82 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
   return cut;
 }
 
+// What a sharding of the factors means for the spatial dimensions.
+struct SpatialShards {
+  // Without cuts that windows do not allow.
+  HloSharding factors = HloSharding::Replicate();
+  std::vector<WindowDim> windows;
+  Window window;
+  std::vector<SpatialCut> lhs_cuts, rhs_cuts;
+  std::vector<KernelShards> kernel_shards;
+};
+
+SpatialShards ShardSpatialDims(const HloInstruction& conv,
+                               const DotConvolutionDimsInfo& info,
+                               const DotFactors& f,
+                               absl::Span<const int64_t> summed,
+                               const Window& conv_window, bool halo_on_lhs,
+                               const HloSharding& factors) {
+  const Shape& result = conv.shape();
+  SpatialShards shards;
+  shards.factors = factors;
+  shards.window = conv_window;
+  shards.windows.resize(result.dimensions().size());
+  for (const auto& dim : info.conv_spatial_dims) {
+    if (absl::c_linear_search(summed, dim.spatial_dim)) continue;
+    WindowDim& window = shards.windows[dim.output];
+    window = WindowDimOf(conv_window.dimensions(dim.spatial_dim));
+    window.moves = true;
+    const int64_t tiles = ShardCountAtDim(shards.factors, dim.output);
+    if (tiles > 1 &&
+        !CanShardWindows(window, result.dimensions(dim.output), tiles)) {
+      shards.factors = ReplicatedOnDims(shards.factors, {dim.output});
+    }
+  }
+  if (!shards.factors.IsTiledLeaf()) return shards;
+  const HloSharding result_sharding = TensorSharding(shards.factors, f.result);
+  for (const auto& dim : info.conv_spatial_dims) {
+    WindowDimension* wd = shards.window.mutable_dimensions(dim.spatial_dim);
+    if (absl::c_linear_search(summed, dim.spatial_dim)) {
+      const int64_t tiles = shards.factors.dimension(f.lhs.factors[dim.lhs]);
+      if (tiles == 1) continue;
+      KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), 0, {}};
+      std::optional<SpatialCut> moved;
+      WindowDimension moved_window = *wd;
+      if (!halo_on_lhs && KernelMeetsLhsShards(conv, dim, tiles, *wd)) {
+        moved = KernelOfLhsShards(conv, dim, tiles, &moved_window);
+        kernel.start = moved->intervals.start;
+        kernel.size = moved_window.size();
+        if (MostKernelParts(kernel, f.lhs.shape.element_type()) >
+            kMostKernelParts) {
+          moved.reset();
+        }
+      }
+      if (moved.has_value()) {
+        shards.rhs_cuts.push_back(*std::move(moved));
+        *wd = moved_window;
+      } else {
+        shards.lhs_cuts.push_back(LhsOfKernelShards(conv, dim, tiles, wd));
+        kernel.size = wd->size();
+        kernel.start.clear();
+        for (int64_t i = 0; i < tiles; ++i) {
+          kernel.start.push_back(i * kernel.size);
+        }
+      }
+      shards.kernel_shards.push_back(std::move(kernel));
+      continue;
+    }
+    const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
+    if (tiles == 1) continue;
+    WindowShards shard = ShardWindows(shards.windows[dim.output],
+                                      result.dimensions(dim.output), tiles);
+    wd->set_padding_low(shard.padding_low);
+    wd->set_padding_high(shard.padding_high);
+    shards.lhs_cuts.push_back({dim.lhs, std::move(shard.intervals)});
+  }
+  return shards;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HloInstruction>> CreateShardedConvolution(
@@ -216,88 +324,51 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   f.result.sharding = output_sharding;
   f.result.addends = AddendsWanted(*hlo);
   const auto tensors = {f.lhs, f.rhs, f.result};
-  std::optional<HloSharding> factors =
-      ChooseFactorSharding(f.num_factors, tensors, f.contracting,
-                           WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
+  const auto shard_spatial_dims = [&](const HloSharding& factors) {
+    return ShardSpatialDims(*hlo, info, f, summed, conv_window,
+                            options.conv_halo_exchange_always_on_lhs, factors);
+  };
+  const auto price = [&](const HloSharding& factors) {
+    const SpatialShards shards = shard_spatial_dims(factors);
+    if (!shards.factors.IsTiledLeaf()) {
+      return std::numeric_limits<double>::infinity();
+    }
+    return BytesOfFetch(f.lhs, TensorSharding(shards.factors, f.lhs),
+                        shards.lhs_cuts) +
+           BytesOfFetch(f.rhs, TensorSharding(shards.factors, f.rhs),
+                        shards.rhs_cuts) +
+           BytesOfResult(shards.factors, f.result, f.contracting);
+  };
+  const std::optional<HloSharding> chosen = ChooseFactorSharding(
+      f.num_factors, tensors, f.contracting,
+      WorkOfFlops(MultiplyAdds(*hlo, info) * 2), /*preferred=*/{}, price);
   ExplainPriced(tensors, state.partitioner);
-  if (!factors.has_value()) return nullptr;
-  std::vector<WindowDim> windows(output_base_shape.dimensions().size());
-  for (const auto& dim : info.conv_spatial_dims) {
-    if (absl::c_linear_search(summed, dim.spatial_dim)) continue;
-    windows[dim.output] = WindowDimOf(conv_window.dimensions(dim.spatial_dim));
-    windows[dim.output].moves = true;
-    const int64_t tiles = ShardCountAtDim(*factors, dim.output);
-    if (tiles > 1 &&
-        !CanShardWindows(windows[dim.output],
-                         output_base_shape.dimensions(dim.output), tiles)) {
-      factors = ReplicatedOnDims(*factors, {dim.output});
-    }
-  }
-  if (!factors->IsTiledLeaf()) return nullptr;
-  const HloSharding result_sharding = TensorSharding(*factors, f.result);
-  Window window = conv_window;
-  std::vector<SpatialCut> lhs_cuts, rhs_cuts;
-  std::vector<KernelShards> kernel_shards;
-  for (const auto& dim : info.conv_spatial_dims) {
-    WindowDimension* wd = window.mutable_dimensions(dim.spatial_dim);
-    if (absl::c_linear_search(summed, dim.spatial_dim)) {
-      const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
-      if (tiles == 1) continue;
-      KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), 0, {}};
-      std::optional<SpatialCut> moved;
-      WindowDimension moved_window = *wd;
-      if (!options.conv_halo_exchange_always_on_lhs &&
-          KernelMeetsLhsShards(*hlo, dim, tiles, *wd)) {
-        moved = KernelOfLhsShards(*hlo, dim, tiles, &moved_window);
-        kernel.start = moved->intervals.start;
-        kernel.size = moved_window.size();
-        if (MostKernelParts(kernel, lhs.base_shape().element_type()) >
-            kMostKernelParts) {
-          moved.reset();
-        }
-      }
-      if (moved.has_value()) {
-        rhs_cuts.push_back(*std::move(moved));
-        *wd = moved_window;
-      } else {
-        lhs_cuts.push_back(LhsOfKernelShards(*hlo, dim, tiles, wd));
-        kernel.size = wd->size();
-        kernel.start.clear();
-        for (int64_t i = 0; i < tiles; ++i) {
-          kernel.start.push_back(i * kernel.size);
-        }
-      }
-      kernel_shards.push_back(std::move(kernel));
-      continue;
-    }
-    const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
-    if (tiles == 1) continue;
-    WindowShards shard = ShardWindows(
-        windows[dim.output], output_base_shape.dimensions(dim.output), tiles);
-    wd->set_padding_low(shard.padding_low);
-    wd->set_padding_high(shard.padding_high);
-    lhs_cuts.push_back({dim.lhs, std::move(shard.intervals)});
-  }
+  if (!chosen.has_value()) return nullptr;
+  const SpatialShards shards = shard_spatial_dims(*chosen);
+  const HloSharding& factors = shards.factors;
+  if (!factors.IsTiledLeaf()) return nullptr;
+  const HloSharding result_sharding = TensorSharding(factors, f.result);
   // Holes of dilated operands are zeros that meet padding of the kernel.
   const auto& dnums = hlo->convolution_dimension_numbers();
   std::vector<int64_t> masked(dnums.kernel_spatial_dimensions().begin(),
                               dnums.kernel_spatial_dimensions().end());
   masked.push_back(dnums.kernel_input_feature_dimension());
   HloInstruction* local_lhs =
-      FetchSpatial(lhs, TensorSharding(*factors, f.lhs),
-                   AddendDims(f.lhs, f.contracting), std::move(lhs_cuts));
-  HloInstruction* local_rhs = FetchSpatial(rhs, TensorSharding(*factors, f.rhs),
-                                           masked, std::move(rhs_cuts));
-  local_lhs->set_sharding(TensorSharding(*factors, f.lhs));
-  local_rhs->set_sharding(TensorSharding(*factors, f.rhs));
+      FetchSpatial(lhs, TensorSharding(factors, f.lhs),
+                   AddendDims(f.lhs, f.contracting), shards.lhs_cuts);
+  HloInstruction* local_rhs = FetchSpatial(rhs, TensorSharding(factors, f.rhs),
+                                           masked, shards.rhs_cuts);
+  local_lhs->set_sharding(TensorSharding(factors, f.lhs));
+  local_rhs->set_sharding(TensorSharding(factors, f.rhs));
   TF_ASSIGN_OR_RETURN(
       HloInstruction * local,
       ConvolveByKernelParts(PartitionedHlo(local_lhs, lhs.base_shape(), state),
                             PartitionedHlo(local_rhs, rhs.base_shape(), state),
-                            kernel_shards, window, create_sharded_conv));
-  local = CutWindowResult(local, result_sharding, output_base_shape, windows,
-                          state);
-  ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting, state);
+                            shards.kernel_shards, shards.window,
+                            create_sharded_conv));
+  local = CutWindowResult(local, result_sharding, output_base_shape,
+                          shards.windows, state);
+  ShardedSum sum = SumAddends(local, factors, f.result, f.contracting, state);
   sum.sum->set_sharding(sum.sharding);
   return PartitionedHlo(sum.sum, output_base_shape, state)
       .Reshard(output_sharding)
@@ -305,6 +376,7 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
 }
 
 absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   // Tiles of stored elements are not those of the elements they stand for.
   if (hlo->sparsity_config().has_lhs() || hlo->sparsity_config().has_rhs()) {
     return DefaultAction(hlo);

@@ -170,6 +170,7 @@ std::vector<int64_t> FactorsThroughBlocks(const HloSharding& factors,
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   // More operands describe sparse ones.
   if (hlo->operand_count() != 2) return DefaultAction(hlo);
   CreateShardedDotFunctor create(hlo);

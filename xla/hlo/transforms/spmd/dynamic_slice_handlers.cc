@@ -130,6 +130,7 @@ HloInstruction* RowOfOwner(const HloInstruction* hlo,
 // element to all. So does one dimension of a short slice. Other sliced
 // dimensions are gathered.
 absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   const Shape& whole = hlo->operand(0)->shape();
   // The old form, of a vector of indices.
   if (hlo->operand_count() != whole.dimensions().size() + 1) {

@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -25,6 +26,7 @@ namespace xla::spmd {
 //   {replicated})
 //       → compared in shards, and a gather of 8 bytes instead of 32
 absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   // A copy of a tuple.
   if (!hlo->shape().IsArray()) return HandleOptimizationBarrier(hlo);
   std::vector<std::pair<const HloInstruction*, const HloSharding*>> arrays;
@@ -50,17 +52,17 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
     return LocalWithSharding(hlo, wanted);
   }
   const auto bytes = [&](const HloSharding& sharding) {
-    int64_t sum = ReshardBytes(hlo->shape(), sharding, wanted);
+    double sum = RouteBytes(hlo->shape(), sharding, wanted);
     for (const auto& [operand, from] : arrays) {
-      if (operand->opcode() == HloOpcode::kIota) continue;
-      sum += ReshardBytes(operand->shape(), *from, sharding);
+      if (IsMadeAnywhere(*operand, *from)) continue;
+      sum += RouteBytes(operand->shape(), *from, sharding);
     }
     return sum;
   };
   const HloSharding* best = &wanted;
-  int64_t fewest = bytes(wanted);
+  double fewest = bytes(wanted);
   for (const auto& [operand, sharding] : arrays) {
-    const int64_t moved = bytes(*sharding);
+    const double moved = bytes(*sharding);
     if (moved < fewest) {
       best = sharding;
       fewest = moved;
@@ -95,7 +97,7 @@ absl::Status SpmdPartitioningVisitor::HandleElementwiseWithDimsToReplicate(
     HloInstruction* hlo, absl::Span<const int64_t> dims_to_replicate) {
   if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
   const HloSharding sharding =
-      MoveTilesOff(hlo->shape(), hlo->sharding(), dims_to_replicate);
+      WithWholeDims(*hlo, hlo->sharding(), dims_to_replicate);
   return IsCut(sharding) ? LocalWithSharding(hlo, sharding)
                          : DefaultAction(hlo);
 }

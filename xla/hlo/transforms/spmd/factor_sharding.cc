@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/transforms/spmd/device_groups.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -97,18 +98,52 @@ void AddCandidatesOfAddends(int64_t num_factors,
   }
 }
 
-// Bytes that each device receives: resharding of operands, and for results
+using BytesFn = double (*)(const Shape&, const HloSharding&,
+                           const HloSharding&);
+
+double FewestBytes(const Shape& shape, const HloSharding& from,
+                   const HloSharding& to) {
+  return from.IsTiledLeaf() ? ReshardBytes(shape, from, to) : 0;
+}
+
+// Tiles of dimensions that are needed whole go to dimensions that take them: an
+// exchange instead of a gather.
+void AddCandidatesOfMoved(int64_t num_factors, const FactorTensor& tensor,
+                          std::vector<HloSharding>* candidates) {
+  if (tensor.is_result || !IsPriced(tensor.sharding)) return;
+  const int64_t rank = tensor.factors.size();
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t tiles = ShardCountAtDim(tensor.sharding, d);
+    if (tensor.factors[d] >= 0 || tiles == 1) continue;
+    for (int64_t e = 0; e < rank; ++e) {
+      if (tensor.factors[e] < 0 ||
+          tensor.shape.dimensions(e) %
+                  (tiles * ShardCountAtDim(tensor.sharding, e)) !=
+              0) {
+        continue;
+      }
+      FactorTensor moved = tensor;
+      moved.sharding =
+          hlo_sharding_util::MoveAndMergeShardingTiles(tensor.sharding, d, e);
+      std::optional<HloSharding> factors = FactorSharding(num_factors, moved);
+      if (factors.has_value()) AddIfNew(*std::move(factors), candidates);
+    }
+  }
+}
+
+// Bytes that each device receives: `reshard_bytes` of operands, and for results
 // either a reduce-scatter (where the sum can be scattered directly into the
 // wanted sharding) or an all-reduce, which counts twice, and a reshard. Addends
 // that may stay where they are cost nothing.
-int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
-             absl::Span<const int64_t> summed) {
-  int64_t cost = 0;
+double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
+            absl::Span<const int64_t> summed, BytesFn reshard_bytes) {
+  double cost = 0;
   const int64_t addends = TilesOf(factors, summed);
   for (const FactorTensor& tensor : tensors) {
+    if (tensor.is_made) continue;
     const HloSharding local = TensorSharding(factors, tensor);
     if (!tensor.is_result) {
-      cost += ReshardBytes(tensor.shape, tensor.sharding, local);
+      cost += reshard_bytes(tensor.shape, tensor.sharding, local);
       continue;
     }
     const int64_t bytes = ShardBytes(tensor.shape, local);
@@ -127,7 +162,7 @@ int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       continue;
     }
     const int64_t sent = (addends - 1) * bytes / addends;
-    cost += 2 * sent + ReshardBytes(tensor.shape, local, tensor.sharding);
+    cost += 2 * sent + reshard_bytes(tensor.shape, local, tensor.sharding);
   }
   return cost;
 }
@@ -165,6 +200,11 @@ int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
   // To larger tiles: what is missing. To others: what its own share of the
   // tile, as large as that of every other device, leaves.
   return needs > has ? needs - has : needs - needs / to.NumTiles();
+}
+
+double BytesOfResult(const HloSharding& factors, const FactorTensor& result,
+                     absl::Span<const int64_t> summed) {
+  return Cost(factors, {result}, summed, RouteBytes);
 }
 
 HloSharding TensorSharding(const HloSharding& factors,
@@ -272,12 +312,17 @@ double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed, double work,
-    absl::Span<const int64_t> preferred) {
+    absl::Span<const int64_t> preferred, const FactorPrice& price) {
   std::vector<HloSharding> candidates;
   for (const FactorTensor& tensor : tensors) {
     std::optional<HloSharding> factors = FactorSharding(num_factors, tensor);
     if (factors.has_value()) AddIfNew(*std::move(factors), &candidates);
   }
+  std::vector<HloSharding> moved;
+  for (const FactorTensor& tensor : tensors) {
+    AddCandidatesOfMoved(num_factors, tensor, &moved);
+  }
+  for (const HloSharding& factors : moved) AddIfNew(factors, &candidates);
   AddCandidatesOfAddends(num_factors, tensors, summed, &candidates);
   // Pairs, and everything merged in order.
   const int64_t singles = candidates.size();
@@ -303,11 +348,11 @@ std::optional<HloSharding> ChooseFactorSharding(
       }
     }
   }
-  int64_t whole = 0;
+  double whole = 0;
   for (const FactorTensor& tensor : tensors) {
-    if (tensor.is_result) continue;
-    whole += ReshardBytes(tensor.shape, tensor.sharding,
-                          ReplicatedOnAllDims(tensor.sharding));
+    if (tensor.is_result || tensor.is_made) continue;
+    whole += RouteBytes(tensor.shape, tensor.sharding,
+                        ReplicatedOnAllDims(tensor.sharding));
   }
   int64_t preferred_tiles = 1;
   for (const HloSharding& factors : candidates) {
@@ -317,15 +362,29 @@ std::optional<HloSharding> ChooseFactorSharding(
   double best_cost = preferred_tiles > 1
                          ? std::numeric_limits<double>::infinity()
                          : whole + work;
+  // Those that may cost least come first: for most others, what they cost at
+  // least says enough.
+  std::vector<std::pair<double, const HloSharding*>> by_bound;
   for (const HloSharding& factors : candidates) {
     if (TilesOf(factors, preferred) < preferred_tiles) continue;
+    const double bound =
+        price == nullptr ? Cost(factors, tensors, summed, FewestBytes) : 0;
+    by_bound.push_back({bound + work / factors.NumTiles(), &factors});
+  }
+  absl::c_stable_sort(
+      by_bound, [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [bound, factors] : by_bound) {
+    if (bound > best_cost) break;
     const double cost =
-        Cost(factors, tensors, summed) + work / factors.NumTiles();
-    // At equal cost more tiles, which mean less work and memory per device.
+        (price == nullptr ? Cost(*factors, tensors, summed, RouteBytes)
+                          : price(*factors)) +
+        work / factors->NumTiles();
+    // At equal cost more tiles, which mean less work and memory per device, but
+    // not for one more exchange.
     if (cost < best_cost ||
-        (cost == best_cost &&
-         (!best.has_value() || factors.NumTiles() > best->NumTiles()))) {
-      best = factors;
+        (cost == best_cost && !absl::c_linear_search(moved, *factors) &&
+         (!best.has_value() || factors->NumTiles() > best->NumTiles()))) {
+      best = *factors;
       best_cost = cost;
     }
   }

@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_SPMD_FACTOR_SHARDING_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct FactorTensor {
   // Results only: the unreduced sharding that all users want, which makes
   // summing the addends unnecessary. `sharding` describes the sum.
   std::optional<HloSharding> addends = std::nullopt;
+  // Made under any sharding (IsMadeAnywhere), so that nothing moves.
+  bool is_made = false;
 };
 
 // The sharding of the factors that goes with that of a tensor, as far as its
@@ -44,6 +47,9 @@ std::optional<HloSharding> FactorSharding(int64_t num_factors,
 HloSharding TensorSharding(const HloSharding& factors,
                            const FactorTensor& tensor);
 
+// Bytes that a device receives under a sharding of the factors.
+using FactorPrice = std::function<double(const HloSharding& factors)>;
+
 // The cheapest sharding of `num_factors` factors, by bytes that a device
 // receives: among those of the tensors, refinements that several have in
 // common, and each of them without the tiles of one factor. `summed`: each
@@ -51,7 +57,9 @@ HloSharding TensorSharding(const HloSharding& factors,
 // reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
 // that are whole on all devices. `work`: what one device computes where nothing
 // is cut, as bytes that it could receive meanwhile. `preferred`: cuts along
-// these factors go before all others, whatever they cost. A result that may
+// these factors go before all others, whatever they cost. `price` knows more
+// than the shardings of the tensors say, such as what neighbors exchange. A
+// result that may
 // stay in addends offers the sharding that leaves them so, without a collective
 // for it.
 //
@@ -65,7 +73,13 @@ HloSharding TensorSharding(const HloSharding& factors,
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed, double work = 0,
-    absl::Span<const int64_t> preferred = {});
+    absl::Span<const int64_t> preferred = {},
+    const FactorPrice& price = nullptr);
+
+// Bytes that a device receives for a result whose factors are cut so, of which
+// those `summed` leave addends.
+double BytesOfResult(const HloSharding& factors, const FactorTensor& result,
+                     absl::Span<const int64_t> summed);
 
 // Says in the report of a running partitioner why operands are made whole from
 // now on: their cuts were priced, but for those of dimensions that run over no

@@ -156,7 +156,7 @@ absl::Status SpmdPartitioningVisitor::HandleFft(HloInstruction* hlo) {
   for (int64_t i = hlo->fft_length().size(); i > 0; --i) {
     transformed.push_back(rank - i);
   }
-  const HloSharding sharding = MoveTilesOff(hlo->shape(), wanted, transformed);
+  const HloSharding sharding = WithWholeDims(*hlo, wanted, transformed);
   if (IsCut(wanted) && sharding.NumTiles() < wanted.NumTiles() &&
       CanTransformInSteps(*hlo, wanted)) {
     const PartitionedHlo::PartitioningState state = MakePartitioningState();

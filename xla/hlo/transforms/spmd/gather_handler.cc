@@ -102,7 +102,12 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
   }
   for (int64_t i = 0; i < f.dim_of_component.size(); ++i) {
     const int64_t d = f.dim_of_component[i];
-    if (gather.gather_slice_sizes()[d] != 1 || operand.dimensions(d) == 1) {
+    if (gather.gather_slice_sizes()[d] != 1) continue;
+    if (operand.dimensions(d) == 1) {
+      // One device has what all read.
+      if (ShardCountAtDim(operand_sharding, d) == 1) continue;
+      f.operand.factors[d] = f.num_factors;
+      f.picked.push_back(f.num_factors++);
       continue;
     }
     const std::optional<int64_t> along =
@@ -133,6 +138,7 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
 // others produce garbage that is masked, and the owners' values are distributed
 // by an all-reduce.
 absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   const auto* gather = Cast<HloGatherInstruction>(hlo);
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   PartitionedHlo& indices = GetPartitionedHlo(hlo->operand(1));

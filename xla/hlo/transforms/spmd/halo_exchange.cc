@@ -22,47 +22,73 @@ namespace {
 
 constexpr int64_t kMostRounds = 4;
 
-}  // namespace
+// More rounds than these are not merged.
+constexpr size_t kMostMergedRounds = 16;
 
-// Each device's interval is assembled from consecutive pieces, one per shard
-// that it overlaps: piece q of device i comes from shard first[i] + q. A
-// collective-permute delivers to each device from one source only, and each
-// source may send one message per permute, so the transfers of a piece are
-// distributed over rounds. A round moves the hull [low, high) of all its
-// transfers, which is why intervals of similar offsets are cheapest.
-HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
-                          const ShardIntervals& intervals) {
-  const int64_t shards = intervals.start.size();
-  HaloPlan plan;
-  // [low, high) of the elements at hand.
-  std::vector<std::pair<int64_t, int64_t>> needed;
-  bool from_left = false, from_elsewhere = false;
-  for (int64_t i = 0; i < shards; ++i) {
-    const int64_t start = intervals.start[i];
-    const int64_t unread = intervals.unread.empty() ? 0 : intervals.unread[i];
-    const int64_t low = std::clamp<int64_t>(start + unread, 0, base_size);
-    const int64_t high =
-        std::clamp<int64_t>(start + intervals.needed[i], low, base_size);
-    needed.push_back({low, high});
-    plan.first.push_back(start < 0 ? -1
-                                   : std::min(low / shard_size, shards - 1));
-    if (i > 0 && high > low) {
-      (plan.first.back() == i - 1 ? from_left : from_elsewhere) = true;
+// What two rounds would take less as one; 0 where a shard would send or receive
+// twice.
+int64_t SavedByMerging(const HaloPlan::Round& a, const HaloPlan::Round& b) {
+  const auto meet = [](const std::vector<int64_t>& some,
+                       const std::vector<int64_t>& others) {
+    return absl::c_any_of(some, [&](int64_t shard) {
+      return absl::c_linear_search(others, shard);
+    });
+  };
+  if (meet(a.from, b.from) || meet(a.to, b.to)) return 0;
+  const int64_t hull = std::max(a.high, b.high) - std::min(a.low, b.low);
+  return (a.high - a.low) + (b.high - b.low) - hull;
+}
+
+// Rounds of different pieces, the two that save most first.
+void MergeRounds(HaloPlan* plan) {
+  while (plan->rounds.size() <= kMostMergedRounds) {
+    int64_t best = 0, into = 0, merged = 0;
+    for (size_t i = 0; i < plan->rounds.size(); ++i) {
+      for (size_t j = i + 1; j < plan->rounds.size(); ++j) {
+        const int64_t saved = SavedByMerging(plan->rounds[i], plan->rounds[j]);
+        if (saved <= best) continue;
+        best = saved;
+        into = i;
+        merged = j;
+      }
+    }
+    if (best == 0) return;
+    HaloPlan::Round& a = plan->rounds[into];
+    const HaloPlan::Round& b = plan->rounds[merged];
+    a.from.insert(a.from.end(), b.from.begin(), b.from.end());
+    a.to.insert(a.to.end(), b.to.begin(), b.to.end());
+    a.low = std::min(a.low, b.low);
+    a.high = std::max(a.high, b.high);
+    plan->rounds.erase(plan->rounds.begin() + merged);
+    for (HaloPlan::Piece& piece : plan->pieces) {
+      for (auto& [round, shards] : piece.receivers) {
+        if (round == merged) {
+          round = into;
+        } else if (round > merged) {
+          --round;
+        }
+      }
     }
   }
-  // Left neighbours are one piece for all: the first shard has none.
-  if (from_left && !from_elsewhere && plan.first[0] == 0) plan.first[0] = -1;
+}
+
+// Fills in pieces, and what is received, by those that come first.
+void PlanPiecesOfHalo(int64_t shard_size,
+                      absl::Span<const std::pair<int64_t, int64_t>> needed,
+                      HaloPlan* plan) {
+  const int64_t shards = needed.size();
   int64_t pieces = 1;
   for (int64_t i = 0; i < shards; ++i) {
     const auto [low, high] = needed[i];
     if (high == low) continue;
-    pieces = std::max(pieces, (high - 1) / shard_size - plan.first[i] + 1);
+    pieces = std::max(pieces, (high - 1) / shard_size - plan->first[i] + 1);
   }
   for (int64_t q = 0; q < pieces; ++q) {
     HaloPlan::Piece piece;
+    const int64_t first_round = plan->rounds.size();
     std::vector<int64_t> sent(shards, 0);
     for (int64_t to = 0; to < shards; ++to) {
-      const int64_t from = plan.first[to] + q;
+      const int64_t from = plan->first[to] + q;
       const int64_t low = std::max(needed[to].first, from * shard_size);
       const int64_t high = std::min(needed[to].second, (from + 1) * shard_size);
       if (from < 0 || from >= shards || low >= high) continue;
@@ -70,21 +96,83 @@ HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
         piece.own = true;
         continue;
       }
-      const int64_t round = sent[from]++;
-      if (round == static_cast<int64_t>(piece.rounds.size())) {
-        piece.rounds.push_back({{}, {}, shard_size, 0});
+      const int64_t round = first_round + sent[from]++;
+      if (round == static_cast<int64_t>(plan->rounds.size())) {
+        plan->rounds.push_back({{}, {}, shard_size, 0});
+        piece.receivers.push_back({round, {}});
       }
-      HaloPlan::Round& r = piece.rounds[round];
+      HaloPlan::Round& r = plan->rounds[round];
       r.from.push_back(from);
       r.to.push_back(to);
       r.low = std::min(r.low, low - from * shard_size);
       r.high = std::max(r.high, high - from * shard_size);
+      piece.receivers[round - first_round].second.push_back(to);
     }
-    for (const HaloPlan::Round& r : piece.rounds)
-      plan.received += r.high - r.low;
-    plan.pieces.push_back(std::move(piece));
+    plan->pieces.push_back(std::move(piece));
   }
-  return plan;
+  MergeRounds(plan);
+  for (const HaloPlan::Round& r : plan->rounds) {
+    plan->received += r.high - r.low;
+  }
+}
+
+}  // namespace
+
+// Each device's interval is assembled from consecutive pieces, one per shard
+// that it overlaps: piece q of device i comes from shard first[i] + q. A
+// collective-permute delivers to each device from one source only, and each
+// source may send one message per permute, so the transfers of a piece are
+// distributed over rounds. A round moves the hull [low, high) of all its
+// transfers, which is why intervals of similar offsets are cheapest. Where to
+// begin is tried in three ways: at the first shard that is read, also where
+// intervals that begin before the whole have one more in front; and equally far
+// from all shards.
+HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
+                          const ShardIntervals& intervals) {
+  const int64_t shards = intervals.start.size();
+  // [low, high) of the elements at hand.
+  std::vector<std::pair<int64_t, int64_t>> needed;
+  std::vector<int64_t> in_front, first_read;
+  bool from_left = false, from_elsewhere = false;
+  int64_t nearest = shards;
+  for (int64_t i = 0; i < shards; ++i) {
+    const int64_t start = intervals.start[i];
+    const int64_t unread = intervals.unread.empty() ? 0 : intervals.unread[i];
+    const int64_t low = std::clamp<int64_t>(start + unread, 0, base_size);
+    const int64_t high =
+        std::clamp<int64_t>(start + intervals.needed[i], low, base_size);
+    needed.push_back({low, high});
+    first_read.push_back(std::min(low / shard_size, shards - 1));
+    in_front.push_back(start < 0 ? -1 : first_read.back());
+    if (high == low) continue;
+    nearest = std::min(nearest, first_read.back() - i);
+    if (i > 0) {
+      (in_front.back() == i - 1 ? from_left : from_elsewhere) = true;
+    }
+  }
+  // Left neighbours are one piece for all: the first shard has none.
+  if (from_left && !from_elsewhere && in_front[0] == 0) in_front[0] = -1;
+  HaloPlan best;
+  best.first = std::move(in_front);
+  PlanPiecesOfHalo(shard_size, needed, &best);
+  if (best.received == 0) return best;
+  const auto offer = [&](std::vector<int64_t> first) {
+    HaloPlan plan;
+    plan.first = std::move(first);
+    PlanPiecesOfHalo(shard_size, needed, &plan);
+    // One more piece is what neighbors on both sides may take.
+    if (plan.received < best.received &&
+        plan.pieces.size() <= best.pieces.size() + 1) {
+      best = std::move(plan);
+    }
+  };
+  if (nearest < shards) {
+    std::vector<int64_t> alike;
+    for (int64_t i = 0; i < shards; ++i) alike.push_back(i + nearest);
+    offer(std::move(alike));
+  }
+  offer(std::move(first_read));
+  return best;
 }
 
 // Whether halos move fewer bytes than gathering the dimension would. With many
@@ -94,13 +182,21 @@ bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
   const int64_t shard_size = CeilOfRatio(base_size, num_shards);
   if (base_size == 0 || intervals.size == 0) return false;
   const HaloPlan plan = PlanHaloExchange(base_size, shard_size, intervals);
-  int64_t rounds = 0;
-  for (const HaloPlan::Piece& piece : plan.pieces)
-    rounds += piece.rounds.size();
+  const int64_t rounds = plan.rounds.size();
   // One gather starts sooner than many permutes.
   const int64_t gathered = (num_shards - 1) * shard_size;
   return plan.received == 0 ||
          plan.received < (rounds > kMostRounds ? gathered / 2 : gathered);
+}
+
+double BytesOfIntervals(int64_t base_size, const ShardIntervals& intervals,
+                        int64_t dim, Shape* shard) {
+  shard->set_dimensions(
+      dim,
+      PlanHaloExchange(base_size, shard->dimensions(dim), intervals).received);
+  const double bytes = ShapeUtil::ByteSizeOfElements(*shard);
+  shard->set_dimensions(dim, intervals.size);
+  return bytes;
 }
 
 namespace {
@@ -145,7 +241,7 @@ class HaloExchange {
     return TableLookup(table, S32, state_.partition_id, b_);
   }
   HloInstruction* Pad(HloInstruction* hlo, int64_t low, int64_t high);
-  HloInstruction* Receive(const HaloPlan::Round& round);
+  void Receive(const HaloPlan::Round& round);
   HloInstruction* PieceOf(const HaloPlan::Piece& piece,
                           const std::vector<int64_t>& first, int64_t q);
 
@@ -157,6 +253,8 @@ class HaloExchange {
   std::vector<int64_t> ordinals_;
   std::vector<std::vector<int64_t>> groups_;
   int64_t shard_size_;
+  // By round.
+  std::vector<HloInstruction*> received_;
 };
 
 HloInstruction* HaloExchange::Pad(HloInstruction* hlo, int64_t low,
@@ -172,7 +270,7 @@ HloInstruction* HaloExchange::Pad(HloInstruction* hlo, int64_t low,
 }
 
 // The received part, padded back to its place within a shard.
-HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
+void HaloExchange::Receive(const HaloPlan::Round& round) {
   HloInstruction* part = SliceDim(shard_, dim_, round.low, round.high, b_);
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (const std::vector<int64_t>& group : groups_) {
@@ -184,7 +282,7 @@ HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
   HloInstruction* received =
       state_.collective_ops_creator.create_collective_permute(
           b_, part, pairs, (*state_.next_channel_id)++);
-  return Pad(received, round.low, shard_size_ - round.high);
+  received_.push_back(Pad(received, round.low, shard_size_ - round.high));
 }
 
 // Piece q of every device: its own shard, or whatever round brings it, chosen
@@ -193,14 +291,14 @@ HloInstruction* HaloExchange::PieceOf(const HaloPlan::Piece& piece,
                                       const std::vector<int64_t>& first,
                                       int64_t q) {
   HloInstruction* result = piece.own ? shard_ : nullptr;
-  for (const HaloPlan::Round& round : piece.rounds) {
-    HloInstruction* received = Receive(round);
+  for (const auto& [round, shards] : piece.receivers) {
+    HloInstruction* received = received_[round];
     if (result == nullptr) {
       result = received;
       continue;
     }
     std::vector<int64_t> receives(first.size(), 0);
-    for (int64_t to : round.to) receives[to] = 1;
+    for (int64_t to : shards) receives[to] = 1;
     HloInstruction* mask = AddCompare(
         Lookup(receives), ComparisonDirection::kNe, CreateR0(0, S32, b_), b_);
     result = b_->AddInstruction(HloInstruction::CreateTernary(
@@ -216,6 +314,7 @@ HloInstruction* HaloExchange::PieceOf(const HaloPlan::Piece& piece,
 // padding for intervals that begin or end outside.
 HloInstruction* HaloExchange::Run(const HaloPlan& plan,
                                   const ShardIntervals& intervals) {
+  for (const HaloPlan::Round& round : plan.rounds) Receive(round);
   std::vector<HloInstruction*> pieces;
   for (size_t q = 0; q < plan.pieces.size(); ++q) {
     pieces.push_back(PieceOf(plan.pieces[q], plan.first, q));

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/shape.h"
 
 namespace xla::spmd {
 
@@ -27,8 +29,9 @@ struct ShardIntervals {
 //   shards 0..3 of 4 elements, start -1, 3, 7, 11, size 6
 //       → one element from the left neighbour, one from the right one
 //
-// Each interval is covered by pieces, consecutive whole shards; a piece that is
-// not the shard's own is sent in rounds, in each of which no shard sends twice.
+// Each interval is covered by pieces, consecutive whole shards. What is not the
+// shard's own is sent in rounds, in each of which a shard sends and receives at
+// most once; a round may bring different pieces.
 struct HaloPlan {
   struct Round {
     // Ordinals.
@@ -37,11 +40,13 @@ struct HaloPlan {
     int64_t low = 0, high = 0;
   };
   struct Piece {
-    std::vector<Round> rounds;
+    // By round that brings it, for which shards.
+    std::vector<std::pair<int64_t, std::vector<int64_t>>> receivers;
     bool own = false;
   };
+  std::vector<Round> rounds;
   std::vector<Piece> pieces;
-  // By receiver, the shard that piece 0 consists of; -1: the one before the
+  // By receiver, the shard that piece 0 consists of; below 0: one before the
   // first, so that neighbors on one side are one piece for all.
   std::vector<int64_t> first;
   // Maximum number of elements that a shard receives.
@@ -68,6 +73,11 @@ HloInstruction* ExchangeIntervals(
     int64_t base_size, const ShardIntervals& intervals,
     HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state,
     HloInstruction* shard_ordinal = nullptr);
+
+// What a device receives in ExchangeIntervals of `shard` along `dim`, which
+// becomes the shape of the result.
+double BytesOfIntervals(int64_t base_size, const ShardIntervals& intervals,
+                        int64_t dim, Shape* shard);
 
 // Whether FetchIntervals returns a value.
 bool CanFetchIntervals(int64_t base_size, int64_t num_shards,

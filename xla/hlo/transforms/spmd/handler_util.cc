@@ -312,14 +312,55 @@ HloInstruction* NothingToAdd(const Shape& shape, SpmdBuilder* b) {
 
 namespace {
 
+Shape WithDimInFront(const Shape& shape, PrimitiveType type, int64_t size) {
+  std::vector<int64_t> dims = {size};
+  dims.insert(dims.end(), shape.dimensions().begin(), shape.dimensions().end());
+  return ShapeUtil::MakeShape(type, dims);
+}
+
+// c64[..] → f32[2,..]: the real parts and the imaginary ones.
+HloInstruction* PartsOfComplex(HloInstruction* complex, SpmdBuilder* b) {
+  const PrimitiveType type =
+      primitive_util::ComplexComponentType(complex->shape().element_type());
+  std::vector<HloInstruction*> parts;
+  for (HloOpcode opcode : {HloOpcode::kReal, HloOpcode::kImag}) {
+    HloInstruction* part = b->AddInstruction(HloInstruction::CreateUnary(
+        ShapeUtil::ChangeElementType(complex->shape(), type), opcode, complex));
+    parts.push_back(b->AddInstruction(HloInstruction::CreateReshape(
+        WithDimInFront(complex->shape(), type, 1), part)));
+  }
+  return b->AddInstruction(HloInstruction::CreateConcatenate(
+      WithDimInFront(complex->shape(), type, 2), parts, 0));
+}
+
+HloInstruction* ComplexOfParts(HloInstruction* parts, const Shape& shape,
+                               SpmdBuilder* b) {
+  const Shape part =
+      ShapeUtil::ChangeElementType(shape, parts->shape().element_type());
+  std::vector<HloInstruction*> both;
+  for (int64_t i = 0; i < 2; ++i) {
+    both.push_back(b->AddInstruction(
+        HloInstruction::CreateReshape(part, SliceDim(parts, 0, i, i + 1, b))));
+  }
+  return b->AddInstruction(HloInstruction::CreateBinary(
+      shape, HloOpcode::kComplex, both[0], both[1]));
+}
+
 // Shards at their places in zeros of the shape `whole`, added up; shards that
-// begin beyond it count for nothing. Floating point is added up as integers,
-// complex numbers with -0 for zero: the signs of zeros stay.
+// begin beyond it count for nothing. Floating point is added up as integers, so
+// that every bit stays.
 HloInstruction* SumOfPlaced(HloInstruction* shard, const Shape& whole,
                             int64_t dim, const CollectiveDeviceListBase& groups,
                             int64_t channel_id,
                             const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
+  if (primitive_util::IsComplexType(whole.element_type())) {
+    HloInstruction* parts = PartsOfComplex(shard, b);
+    HloInstruction* sum = SumOfPlaced(
+        parts, WithDimInFront(whole, parts->shape().element_type(), 2), dim + 1,
+        groups, channel_id, state);
+    return ComplexOfParts(sum, whole, b);
+  }
   const int64_t size = shard->shape().dimensions(dim);
   const auto members = groups.flattened_replica_groups();
   int64_t devices = 0, longest = 0;
@@ -380,7 +421,8 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
 bool FewHaveElements(int64_t base_size, int64_t shard_size, int64_t shards,
                      PrimitiveType type) {
   return base_size > 0 && 2 * CeilOfRatio(base_size, shard_size) < shards &&
-         IntegerOfBits(type) != PRIMITIVE_TYPE_INVALID;
+         (primitive_util::IsComplexType(type) ||
+          IntegerOfBits(type) != PRIMITIVE_TYPE_INVALID);
 }
 
 HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,

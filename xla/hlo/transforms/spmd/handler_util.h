@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
@@ -51,6 +52,18 @@ inline bool IsCut(const HloSharding& sharding) {
 inline const HloSharding& CuttingSharding(const HloInstruction& hlo,
                                           const HloSharding& operand) {
   return IsCut(hlo.sharding()) || !IsCut(operand) ? hlo.sharding() : operand;
+}
+
+// Whether nothing moves where a value that has `sharding` is needed under
+// another one: iotas, and repetitions of what all devices have.
+inline bool IsMadeAnywhere(const HloInstruction& hlo,
+                           const HloSharding& sharding) {
+  return hlo.opcode() == HloOpcode::kIota ||
+         (hlo.opcode() == HloOpcode::kBroadcast &&
+          (sharding.IsReplicatedLeaf() ||
+           (sharding.IsTiledLeaf() &&
+            ReplicatedOnDims(sharding, hlo.dimensions()).NumTiles() ==
+                sharding.NumTiles())));
 }
 
 // What leaves every addend of a sum as it is, bit by bit: -0 where there is

@@ -17,8 +17,8 @@ namespace xla::spmd {
 
 absl::Status SpmdPartitioningVisitor::HandleCholesky(HloInstruction* hlo) {
   const int64_t rank = hlo->shape().dimensions().size();
-  const HloSharding sharding = MoveTilesOff(
-      hlo->shape(),
+  const HloSharding sharding = WithWholeDims(
+      *hlo,
       CuttingSharding(*hlo, GetPartitionedHlo(hlo->operand(0)).sharding()),
       {rank - 2, rank - 1});
   if (!IsCut(sharding)) return DefaultAction(hlo);
@@ -32,13 +32,16 @@ absl::Status SpmdPartitioningVisitor::HandleTriangularSolve(
   const int64_t rank = hlo->shape().dimensions().size();
   const int64_t mixed =
       hlo->triangular_solve_options().left_side() ? rank - 2 : rank - 1;
-  const HloSharding sharding = MoveTilesOff(
-      hlo->shape(),
+  const auto of_operand = [&](int64_t operand, const HloSharding& result) {
+    return operand == 0 ? ReplicatedOnDims(result, {rank - 2, rank - 1})
+                        : result;
+  };
+  const HloSharding sharding = WithWholeDims(
+      *hlo,
       CuttingSharding(*hlo, GetPartitionedHlo(hlo->operand(1)).sharding()),
-      {mixed});
+      {mixed}, of_operand);
   if (!IsCut(sharding)) return DefaultAction(hlo);
-  HloInstruction* matrix =
-      Operand(hlo, 0, ReplicatedOnDims(sharding, {rank - 2, rank - 1}));
+  HloInstruction* matrix = Operand(hlo, 0, of_operand(0, sharding));
   HloInstruction* sides = Operand(hlo, 1, sharding);
   Finish(hlo,
          b_.AddInstruction(hlo->CloneWithNewOperands(

@@ -118,6 +118,8 @@ class PartitionedHlo {
   // The whole value on every device, or, of a sharding with manual subgroups,
   // on every device of a subgroup.
   PartitionedHlo Replicate() const;
+  // Whether Replicate has been called, so that it costs nothing any more.
+  bool IsAlsoWhole() const;
   // Whole along `dims`, unchanged along the others.
   HloInstruction* ReplicatePartial(absl::Span<const int64_t> dims) const;
 

@@ -62,6 +62,7 @@ std::vector<int64_t> CutReducedDims(const HloInstruction& hlo,
 // Padding counts as neutral. Dimensions of the operands are the factors of the
 // choice how to cut.
 absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   const int64_t inputs = hlo->operand_count() / 2;
   const Shape& whole = hlo->operand(0)->shape();
   const int64_t rank = whole.dimensions().size();
@@ -82,6 +83,8 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
           MoveTilesOff(whole, sharding, hlo->dimensions(), hlo->dimensions());
     }
     tensors.push_back({hlo->operand(i)->shape(), sharding, dims});
+    tensors.back().is_made = IsMadeAnywhere(
+        *hlo->operand(i), GetPartitionedHlo(hlo->operand(i)).sharding());
   }
   for (int64_t i = 0; i < inputs; ++i) {
     const bool tuple = hlo->shape().IsTuple();
@@ -102,9 +105,10 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
   for (int64_t i = 0; i < inputs; ++i) {
     inits.push_back(cuts ? CreateScalar((*neutral)[i].Clone(), &b_)
                          : ReplicatedOperand(hlo, inputs + i));
-    operands.push_back(GetPartitionedHlo(hlo->operand(i))
-                           .Reshard(*factors)
-                           .PadWithValueHlo(inits[i], {}, not_reduced));
+    const PartitionedHlo operand(Operand(hlo, i, *factors),
+                                 hlo->operand(i)->shape(),
+                                 MakePartitioningState());
+    operands.push_back(operand.PadWithValueHlo(inits[i], {}, not_reduced));
   }
   operands.insert(operands.end(), inits.begin(), inits.end());
   const HloSharding kept =

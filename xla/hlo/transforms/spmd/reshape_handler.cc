@@ -10,6 +10,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
@@ -265,10 +266,10 @@ absl::Status SpmdPartitioningVisitor::HandleReshape(HloInstruction* hlo) {
     AddReshapeWay(from, to, ReshapeSharding(to, from, on), on, &ways);
   }
   const ReshapeWay* best = nullptr;
-  int64_t best_bytes = 0;
+  double best_bytes = 0;
   for (const ReshapeWay& way : ways) {
-    const int64_t bytes = ReshardBytes(from, operand, way.operand) +
-                          ReshardBytes(to, way.result, result);
+    const double bytes = RouteBytes(from, operand, way.operand) +
+                         RouteBytes(to, way.result, result);
     if (best != nullptr && bytes >= best_bytes) continue;
     best = &way;
     best_bytes = bytes;
@@ -278,14 +279,20 @@ absl::Status SpmdPartitioningVisitor::HandleReshape(HloInstruction* hlo) {
     std::optional<IntervalWay> way =
         FindIntervalWay(from, to, of_result ? result : operand, of_result);
     if (!way.has_value()) continue;
-    const int64_t bytes = ReshardBytes(from, operand, way->operand) +
-                          BytesOnWay(*way, from, to) +
-                          ReshardBytes(to, way->result, result);
+    const double bytes = RouteBytes(from, operand, way->operand) +
+                         BytesOnWay(*way, from, to) +
+                         RouteBytes(to, way->result, result);
     if ((best != nullptr || intervals.has_value()) && bytes >= best_bytes) {
       continue;
     }
     intervals = std::move(way);
     best_bytes = bytes;
+  }
+  // Or gathered first.
+  if ((best == nullptr && !intervals.has_value()) ||
+      (best_bytes > 0 && IsPriced(operand) &&
+       RouteBytes(from, operand, HloSharding::Replicate()) < best_bytes)) {
+    return DefaultAction(hlo);
   }
   if (intervals.has_value()) {
     Finish(hlo,
@@ -294,7 +301,6 @@ absl::Status SpmdPartitioningVisitor::HandleReshape(HloInstruction* hlo) {
            intervals->result);
     return absl::OkStatus();
   }
-  if (best == nullptr) return DefaultAction(hlo);
   HloInstruction* local = Operand(hlo, 0, best->operand);
   Finish(hlo,
          b_.AddInstruction(hlo->CloneWithNewOperands(

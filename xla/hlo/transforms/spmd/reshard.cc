@@ -85,6 +85,12 @@ PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
   return result;
 }
 
+bool PartitionedHlo::IsAlsoWhole() const {
+  const auto cached = state_.reshard_cache->per_hlo_cache.find(hlo_);
+  return cached != state_.reshard_cache->per_hlo_cache.end() &&
+         cached->second.reshard_cache.contains(HloSharding::Replicate());
+}
+
 PartitionedHlo PartitionedHlo::ReshardTuple(const HloSharding& target) const {
   std::vector<HloInstruction*> elements;
   for (int64_t i = 0; i < base_shape_.tuple_shapes().size(); ++i) {

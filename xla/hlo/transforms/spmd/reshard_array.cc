@@ -6,12 +6,10 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
-#include "xla/hlo/transforms/spmd/reshard_pieces.h"
-#include "xla/hlo/transforms/spmd/reshard_plan.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -21,78 +19,9 @@
 #include "xla/xla_data.pb.h"
 
 namespace xla::spmd {
-namespace {
 
-// The same numbers of tiles, on devices in order.
-HloSharding InDeviceOrder(const HloSharding& sharding) {
-  std::vector<OpSharding::Type> types(sharding.subgroup_types().begin(),
-                                      sharding.subgroup_types().end());
-  if (sharding.ReplicateOnLastTileDim()) types = {OpSharding::REPLICATED};
-  const TileAssignment ordered(sharding.tile_assignment().dimensions());
-  return types.empty() ? HloSharding::Tile(ordered)
-                       : HloSharding::Subgroup(ordered, types);
-}
-
-bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b) {
-  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
-         a.subgroup_types() == b.subgroup_types() &&
-         a.tile_assignment().dimensions() == b.tile_assignment().dimensions();
-}
-
-// What a device receives where ReshardArray finds no plan.
-double BytesWithoutPlan(const Shape& shape, const HloSharding& from,
-                        const HloSharding& to) {
-  if (std::optional<ReshardPlan> plan = PlanReshard(shape, from, to)) {
-    return plan->bytes;
-  }
-  const double shard = ShapeSizeInBytes(MakePartitionedShape(shape, from));
-  if (HaveTheSameTiles(from, to)) return shard;
-  const HloSharding ordered = InDeviceOrder(from);
-  if (ordered != from) return shard + BytesWithoutPlan(shape, ordered, to);
-  const HloSharding ordered_target = InDeviceOrder(to);
-  if (ordered_target != to) {
-    return BytesWithoutPlan(shape, from, ordered_target) +
-           ShapeSizeInBytes(MakePartitionedShape(shape, to));
-  }
-  return shard * (from.NumTiles() - 1);
-}
-
-// In place of one gather, more rounds than these must halve what is received.
-constexpr int64_t kMostRounds = 4;
-
-// Pieces, where they are less than all else: half of what a plan with a gather
-// takes, as there may be more of them than steps.
-std::optional<PiecePlan> PiecesThatPay(const Shape& shape,
-                                       const HloSharding& from,
-                                       const HloSharding& to,
-                                       const std::optional<ReshardPlan>& plan) {
-  const bool gathers = !plan.has_value() ||
-                       absl::c_any_of(plan->steps, [](const ReshardStep& step) {
-                         return step.kind == ReshardStep::Kind::kAllGather;
-                       });
-  if (!gathers) return std::nullopt;
-  std::optional<PiecePlan> pieces = PlanPieces(shape, from, to);
-  if (!pieces.has_value()) return std::nullopt;
-  const int64_t moves = absl::c_count_if(
-      pieces->rounds,
-      [](const PieceRound& round) { return !round.pairs.empty(); });
-  const bool halves = plan.has_value() || moves > kMostRounds;
-  const double others =
-      plan.has_value() ? plan->bytes : BytesWithoutPlan(shape, from, to);
-  const bool pays =
-      halves ? 2 * pieces->bytes <= others : pieces->bytes < others;
-  if (!pays) pieces.reset();
-  return pieces;
-}
-
-}  // namespace
-
-// Tries, in order of cost: a value of fewer dimensions, if elements are
-// repeated along the others; pieces, if they are less than a plan that gathers;
-// a plan of collectives found by search; a permutation, if both shardings have
-// the same tiles on different devices; a permutation to devices in order on
-// either side, after which a plan may exist; and as a last resort gathering the
-// whole array and slicing it.
+// A value of fewer dimensions moves instead, if elements are repeated along the
+// others.
 PartitionedHlo PartitionedHlo::ReshardArray(
     const HloSharding& target, std::optional<Literal> pad_value) const {
   if (pad_value.has_value()) {
@@ -102,31 +31,15 @@ PartitionedHlo PartitionedHlo::ReshardArray(
   if (std::optional<PartitionedHlo> moved = ReshardRepeated(target)) {
     return *std::move(moved);
   }
-  const std::optional<ReshardPlan> plan =
-      PlanReshard(base_shape_, sharding(), target);
-  if (!plan.has_value() && HaveTheSameTiles(sharding(), target)) {
-    return ReshardWithCollectivePermute(target);
+  const ReshardRoute route = FindReshardRoute(base_shape_, sharding(), target);
+  if (route.pieces.has_value()) return ReshardByPieces(*route.pieces, target);
+  if (route.legs.empty()) return GatherAndCut(target);
+  PartitionedHlo moved = *this;
+  for (const ReshardRoute::Leg& leg : route.legs) {
+    moved = leg.plan.has_value() ? moved.ReshardByPlan(*leg.plan, leg.to)
+                                 : moved.ReshardWithCollectivePermute(leg.to);
   }
-  if (std::optional<PiecePlan> pieces =
-          PiecesThatPay(base_shape_, sharding(), target, plan)) {
-    return ReshardByPieces(*pieces, target);
-  }
-  if (plan.has_value()) return ReshardByPlan(*plan, target);
-  // Tiles may stand on devices in no order. Manual regions keep theirs.
-  if (sharding().IsTiledLeaf() && target.IsTiledLeaf() &&
-      !sharding().IsManualSubgroup() && !target.IsManualSubgroup()) {
-    const HloSharding ordered = InDeviceOrder(sharding());
-    if (ordered != sharding()) {
-      return ReshardWithCollectivePermute(ordered).ReshardArray(target,
-                                                                std::nullopt);
-    }
-    const HloSharding ordered_target = InDeviceOrder(target);
-    if (ordered_target != target) {
-      return ReshardArray(ordered_target, std::nullopt)
-          .ReshardWithCollectivePermute(target);
-    }
-  }
-  return GatherAndCut(target);
+  return moved;
 }
 
 // Along dimensions where a shard has one element, that they are all equal says

@@ -15,6 +15,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "xla/array.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/tile_assignment.h"
@@ -574,7 +575,14 @@ HloSharding ReshardPlan::Sharding(const CutAxes& cuts) const {
     add(manual_axes);
     types.push_back(OpSharding::MANUAL);
   }
-  return HloSharding::Subgroup(TileAssignment(dims, sizes, perm), types);
+  const TileAssignment tiles(dims, sizes, perm);
+  if (devices.empty()) return HloSharding::Subgroup(tiles, types);
+  Array<int64_t> named = tiles.array();
+  named.Each(
+      [&](absl::Span<const int64_t>, int64_t* id) { *id = devices[*id]; });
+  return HloSharding::Subgroup(
+      TileAssignment(std::make_shared<const Array<int64_t>>(std::move(named))),
+      types);
 }
 
 std::unique_ptr<CollectiveDeviceListBase> ReshardPlan::Groups(
@@ -589,23 +597,31 @@ std::unique_ptr<CollectiveDeviceListBase> ReshardPlan::Groups(
   }
   perm.insert(perm.end(), group_axes.begin(), group_axes.end());
   const int64_t group_size = Tiles(axes, group_axes);
-  const int64_t devices =
+  const int64_t count =
       absl::c_accumulate(sizes, int64_t{1}, std::multiplies<int64_t>());
-  return std::make_unique<IotaReplicaGroupList>(
-      devices / group_size, group_size,
-      IotaTileAssignment::Create({devices / group_size, group_size}, sizes,
+  IotaReplicaGroupList groups(
+      count / group_size, group_size,
+      IotaTileAssignment::Create({count / group_size, group_size}, sizes,
                                  perm));
+  if (devices.empty()) {
+    return std::make_unique<IotaReplicaGroupList>(std::move(groups));
+  }
+  std::vector<std::vector<int64_t>> named = groups.flattened_replica_groups();
+  for (std::vector<int64_t>& group : named) {
+    for (int64_t& id : group) id = devices[id];
+  }
+  return std::make_unique<CollectiveDeviceList>(named);
 }
 
 std::vector<int64_t> ReshardPlan::Coordinates(
     absl::Span<const int> some_axes) const {
-  int64_t devices = 1;
-  for (const DeviceAxis& axis : axes) devices *= axis.size;
-  std::vector<int64_t> result(devices, 0);
-  for (int64_t id = 0; id < devices; ++id) {
+  int64_t count = 1;
+  for (const DeviceAxis& axis : axes) count *= axis.size;
+  std::vector<int64_t> result(count, 0);
+  for (int64_t id = 0; id < count; ++id) {
+    int64_t& place = result[devices.empty() ? id : devices[id]];
     for (int i : some_axes) {
-      result[id] =
-          result[id] * axes[i].size + id / axes[i].stride % axes[i].size;
+      place = place * axes[i].size + id / axes[i].stride % axes[i].size;
     }
   }
   return result;

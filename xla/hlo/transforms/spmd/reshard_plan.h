@@ -63,6 +63,8 @@ CutChange ChangeOfCut(absl::Span<const int> before,
 struct ReshardPlan {
   std::vector<DeviceAxis> axes;
   std::vector<int> manual_axes;
+  // Those that ids 0, 1, .. stand for; empty: the devices of these ids.
+  std::vector<int64_t> devices;
   CutAxes before;
   std::vector<ReshardStep> steps;
   // Bytes that a device receives.

@@ -13,6 +13,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -128,23 +129,46 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
       sources, GetPartitionedHlo(hlo->operand(1)).sharding(), dims};
   const FactorTensor result = {whole, hlo->sharding(), dims,
                                /*is_result=*/true};
-  const std::optional<HloSharding> factors =
-      ChooseFactorSharding(rank, {data, source, result}, {});
+  // Without cuts along which neighbors would send as much as a gather does.
+  const auto fetched = [&](const HloSharding& factors) {
+    std::vector<int64_t> gathered;
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t shards = ShardCountAtDim(factors, d);
+      if (slides[d] && shards > 1 &&
+          !CanFetch(
+              WindowsOfShards(hlo->window().dimensions(d), whole.dimensions(d),
+                              sources.dimensions(d), shards),
+              whole.dimensions(d), sources.dimensions(d), shards)) {
+        gathered.push_back(d);
+      }
+    }
+    return ReplicatedOnDims(factors, gathered);
+  };
+  const auto price = [&](const HloSharding& factors) {
+    const HloSharding sharding = fetched(factors);
+    double bytes = RouteBytes(whole, data.sharding, sharding) +
+                   RouteBytes(sources, source.sharding, sharding) +
+                   RouteBytes(whole, sharding, hlo->sharding());
+    Shape data_shard = MakePartitionedShape(whole, sharding);
+    Shape source_shard = MakePartitionedShape(sources, sharding);
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t shards = ShardCountAtDim(sharding, d);
+      if (!slides[d] || shards == 1) continue;
+      const TouchingWindows windows =
+          WindowsOfShards(hlo->window().dimensions(d), whole.dimensions(d),
+                          sources.dimensions(d), shards);
+      bytes +=
+          BytesOfIntervals(whole.dimensions(d), windows.data, d, &data_shard) +
+          BytesOfIntervals(sources.dimensions(d), windows.sources, d,
+                           &source_shard);
+    }
+    return bytes;
+  };
+  const std::optional<HloSharding> factors = ChooseFactorSharding(
+      rank, {data, source, result}, {}, /*work=*/0, /*preferred=*/{}, price);
   ExplainPriced({data, source, result}, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
-  // What neighbours would send as much of as a gather does is gathered.
-  std::vector<int64_t> gathered;
-  for (int64_t d = 0; d < rank; ++d) {
-    const int64_t shards = ShardCountAtDim(*factors, d);
-    if (slides[d] && shards > 1 &&
-        !CanFetch(
-            WindowsOfShards(hlo->window().dimensions(d), whole.dimensions(d),
-                            sources.dimensions(d), shards),
-            whole.dimensions(d), sources.dimensions(d), shards)) {
-      gathered.push_back(d);
-    }
-  }
-  const HloSharding sharding = ReplicatedOnDims(*factors, gathered);
+  const HloSharding sharding = fetched(*factors);
   if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
     return DefaultAction(hlo);
   }

@@ -208,8 +208,7 @@ absl::Status SpmdPartitioningVisitor::HandleSort(HloInstruction* hlo) {
     TF_ASSIGN_OR_RETURN(const bool done,
                         SortFirstOfEachPart(hlo, sharding, dim));
     if (done) return absl::OkStatus();
-    const HloSharding moved =
-        MoveTilesOff(hlo->operand(0)->shape(), sharding, {dim});
+    const HloSharding moved = WithWholeDims(*hlo, sharding, {dim});
     if (moved.NumTiles() < sharding.NumTiles() &&
         SortInColumns(hlo, sharding)) {
       return absl::OkStatus();

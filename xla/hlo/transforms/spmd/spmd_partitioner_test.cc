@@ -122,7 +122,7 @@ ENTRY e {
                                       partitioner, /*num_partitions=*/4);
   ASSERT_NE(module, nullptr);
   EXPECT_THAT(module->ToString(),
-              AllOf(Not(HasSubstr("all-gather")), HasSubstr("u32[8,4]")));
+              AllOf(Not(HasSubstr("all-gather")), HasSubstr("u32[8,2]")));
 }
 
 // A creator need not have what is not needed; else the error says what it is.

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,7 +21,9 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -241,7 +245,9 @@ HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
   const HloInstruction* operand = hlo->operand(index);
   const PartitionedHlo& shard = GetPartitionedHlo(operand);
   if (operand->opcode() == HloOpcode::kIota && shard.sharding() != sharding &&
-      shard.sharding().IsTiledLeaf() && !UnreducedDim(sharding).has_value() &&
+      (shard.sharding().IsTiledLeaf() ||
+       shard.sharding().IsSingleDeviceLeaf()) &&
+      !UnreducedDim(sharding).has_value() &&
       (sharding.IsTiledLeaf() || sharding.IsReplicatedLeaf())) {
     HloInstruction* iota = AddIota(operand, sharding, partition_id_, &b_);
     iota->set_sharding(sharding);
@@ -267,6 +273,128 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
   local->set_sharding(sharding);
   PartitionedHlo result(local, hlo->shape(), MakePartitioningState());
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
+}
+
+namespace {
+
+// Larger arrays are not computed on every device for the sake of fewer bytes.
+constexpr int64_t kMostComputedEverywhere = int64_t{1} << 20;
+
+}  // namespace
+
+// Other devices compute as well, of whatever stands for the operands there.
+bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
+  std::optional<int64_t> device;
+  absl::flat_hash_set<const HloInstruction*> sent;
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : hlo->operands()) {
+    if (!operand->shape().IsArray()) return false;
+    const PartitionedHlo& present = GetPartitionedHlo(operand);
+    const HloSharding& sharding = present.sharding();
+    if (sharding.IsReplicatedLeaf() || operand->opcode() == HloOpcode::kIota) {
+      continue;
+    }
+    if (!sharding.IsSingleDeviceLeaf()) return false;
+    const int64_t owner = sharding.GetUniqueDevice();
+    if (device.has_value() && *device != owner) return false;
+    device = owner;
+    if (present.IsAlsoWhole() || !sent.insert(operand).second) continue;
+    bytes += ShapeSizeInBytes(operand->shape());
+  }
+  const int64_t result_bytes =
+      ShapeUtil::ByteSizeOfElementsRecursive(hlo->shape());
+  if (!device.has_value() || result_bytes >= bytes) return false;
+  // One device would multiply what all could.
+  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
+      bytes > kMostComputedEverywhere) {
+    return false;
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(hlo->operand(i)->opcode() == HloOpcode::kIota
+                           ? Operand(hlo, i, HloSharding::Replicate())
+                           : GetPartitionedHlo(hlo->operand(i)).hlo());
+  }
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
+         HloSharding::Single(hlo->shape(), HloSharding::SingleDevice(*device)));
+  return true;
+}
+
+HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
+    const HloInstruction& hlo, absl::Span<const HloSharding> candidates,
+    const ShardingOfOperand& of_operand) {
+  struct Array {
+    const Shape& shape;
+    const HloSharding& sharding;
+    int64_t operand;  // -1: a result
+  };
+  std::vector<Array> arrays;
+  for (int64_t i = 0; i < hlo.operand_count(); ++i) {
+    const HloInstruction* operand = hlo.operand(i);
+    const HloSharding& present = GetPartitionedHlo(operand).sharding();
+    if (IsMadeAnywhere(*operand, present)) continue;
+    arrays.push_back({operand->shape(), present, i});
+  }
+  const HloSharding& wanted = hlo.sharding();
+  if (!hlo.shape().IsTuple()) {
+    arrays.push_back({hlo.shape(), wanted, -1});
+  } else {
+    for (int64_t i = 0; i < hlo.shape().tuple_shapes().size(); ++i) {
+      arrays.push_back({hlo.shape().tuple_shapes(i),
+                        wanted.IsTuple() ? wanted.tuple_elements()[i] : wanted,
+                        -1});
+    }
+  }
+  const auto has_price = [](const Array& array) {
+    return array.sharding.IsSingleDeviceLeaf() || IsPriced(array.sharding);
+  };
+  if (!absl::c_all_of(arrays, has_price)) return candidates[0];
+  const HloSharding* best = nullptr;
+  double fewest = 0;
+  for (const HloSharding& candidate : candidates) {
+    double bytes = 0;
+    for (const Array& array : arrays) {
+      bytes += array.operand < 0
+                   ? RouteBytes(array.shape, candidate, array.sharding)
+                   : RouteBytes(array.shape, array.sharding,
+                                of_operand == nullptr
+                                    ? candidate
+                                    : of_operand(array.operand, candidate));
+    }
+    if (best != nullptr && bytes >= fewest) continue;
+    best = &candidate;
+    fewest = bytes;
+  }
+  return *best;
+}
+
+HloSharding SpmdPartitioningVisitor::WithWholeDims(
+    const HloInstruction& hlo, const HloSharding& sharding,
+    absl::Span<const int64_t> dims, const ShardingOfOperand& of_operand) {
+  const Shape& shape =
+      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+  std::vector<HloSharding> candidates = {MoveTilesOff(shape, sharding, dims)};
+  if (!IsPriced(sharding)) return candidates[0];
+  const auto add = [&](HloSharding candidate) {
+    if (IsCut(candidate) && !absl::c_linear_search(candidates, candidate)) {
+      candidates.push_back(std::move(candidate));
+    }
+  };
+  add(ReplicatedOnDims(sharding, dims));
+  for (const HloInstruction* operand : hlo.operands()) {
+    const HloSharding& present = GetPartitionedHlo(operand).sharding();
+    if (!IsPriced(present) || !present.IsTiledLeaf() ||
+        operand->shape().dimensions().size() != shape.dimensions().size()) {
+      continue;
+    }
+    add(ReplicatedOnDims(present, dims));
+    add(MoveTilesOff(shape, present, dims));
+  }
+  if (ShapeSizeInBytes(shape) <= kMostComputedEverywhere) {
+    candidates.push_back(HloSharding::Replicate());
+  }
+  return WhereLeastMoves(hlo, candidates, of_operand);
 }
 
 // All operands in one sharding make the instruction local: every device

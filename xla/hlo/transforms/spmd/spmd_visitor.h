@@ -218,6 +218,24 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // there, not moved.
   HloInstruction* Operand(HloInstruction* hlo, int64_t index,
                           const HloSharding& sharding);
+  // Computes on the device that has the operands, other than those that any
+  // device has or can make, where the result is smaller than what it would send
+  // otherwise. False, and nothing done, elsewhere.
+  bool HandledOnDeviceOfOperands(HloInstruction* hlo);
+  // The sharding that an operand needs if results have another one.
+  using ShardingOfOperand =
+      std::function<HloSharding(int64_t operand, const HloSharding& results)>;
+  // Of `candidates`, for results and, without `of_operand`, operands alike, the
+  // first under which fewest bytes move.
+  HloSharding WhereLeastMoves(const HloInstruction& hlo,
+                              absl::Span<const HloSharding> candidates,
+                              const ShardingOfOperand& of_operand);
+  // `sharding`, or that of an operand, without cuts along `dims`, whose tiles
+  // go elsewhere or become replicas: so that least moves.
+  HloSharding WithWholeDims(const HloInstruction& hlo,
+                            const HloSharding& sharding,
+                            absl::Span<const int64_t> dims,
+                            const ShardingOfOperand& of_operand = nullptr);
   // The operand whole on every device of the (sub)group.
   HloInstruction* ReplicatedOperand(HloInstruction* hlo, int64_t index);
   // Sets the result, after resharding `local`, which has `sharding`, to the

@@ -13,6 +13,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/transforms/spmd/window_shards.h"
@@ -44,9 +45,10 @@ std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
   return result;
 }
 
-// Where windows are computed so that fewest bytes move: under the sharding of
-// the (first) operand, after which results move, too, or under that of the
-// result. What neighbors exchange besides is not counted.
+// Where windows are computed so that fewest bytes move, with what neighbors
+// exchange: under the sharding of the (first) operand, after which results
+// move, too, or under that of the result; without cuts along dimensions that
+// windows move along, or without any.
 //
 //   f32[16,1] {devices=[2,1]<=[2]}, padding 0_0x0_31 → {replicated}
 //       → gathered and then padded: 8 elements instead of 256
@@ -57,28 +59,45 @@ HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
   const auto result = [&](int64_t i) -> const Shape& {
     return tuple ? hlo.shape().tuple_shapes(i) : hlo.shape();
   };
-  const auto wanted = [&](int64_t i) -> const HloSharding& {
-    return tuple && hlo.sharding().IsTuple()
-               ? hlo.sharding().tuple_elements()[i]
-               : hlo.sharding();
+  const auto wanted = [&](int64_t i) {
+    const HloSharding& sharding = tuple && hlo.sharding().IsTuple()
+                                      ? hlo.sharding().tuple_elements()[i]
+                                      : hlo.sharding();
+    // What is whole on all devices is so on one.
+    return sharding.IsSingleDeviceLeaf() ? HloSharding::Replicate() : sharding;
   };
   const Shape& whole = hlo.operand(0)->shape();
-  const HloSharding first =
-      ShardingOfWindows(operands[0], whole, result(0), windows);
+  HloSharding best = ShardingOfWindows(operands[0], whole, result(0), windows);
   for (int64_t i = 0; i < operands.size(); ++i) {
-    if (!IsPriced(operands[i]) || !IsPriced(wanted(i))) return first;
+    if (!IsPriced(operands[i]) || !IsPriced(wanted(i))) return best;
   }
-  const HloSharding last =
-      ShardingOfWindows(wanted(0), whole, result(0), windows);
   const auto bytes = [&](const HloSharding& sharding) {
-    int64_t sum = 0;
+    double sum = 0;
     for (int64_t i = 0; i < operands.size(); ++i) {
-      sum += ReshardBytes(hlo.operand(i)->shape(), operands[i], sharding) +
-             ReshardBytes(result(i), sharding, wanted(i));
+      const Shape& operand = hlo.operand(i)->shape();
+      sum += RouteBytes(operand, operands[i], sharding) +
+             BytesOfWindows(operand, sharding, result(i), windows) +
+             RouteBytes(result(i), sharding, wanted(i));
     }
     return sum;
   };
-  return bytes(last) < bytes(first) ? last : first;
+  std::vector<int64_t> moved;
+  for (int64_t d = 0; d < windows.size(); ++d) {
+    if (windows[d].moves) moved.push_back(d);
+  }
+  double fewest = bytes(best);
+  if (fewest == 0) return best;
+  for (const HloSharding& sharding :
+       {ShardingOfWindows(wanted(0), whole, result(0), windows),
+        ReplicatedOnDims(wanted(0), moved), ReplicatedOnDims(best, moved),
+        HloSharding::Replicate()}) {
+    const double sum = bytes(sharding);
+    if (sum < fewest) {
+      best = sharding;
+      fewest = sum;
+    }
+  }
+  return best;
 }
 
 // The reversed dimensions along which shards are uneven.
@@ -93,9 +112,18 @@ std::vector<int64_t> UnevenReversedDims(const HloInstruction& reverse,
   return uneven;
 }
 
+// Whether the padding value occurs in the result.
+bool AddsElements(const PaddingConfig& padding) {
+  return absl::c_any_of(padding.dimensions(), [](const auto& dim) {
+    return dim.edge_padding_low() > 0 || dim.edge_padding_high() > 0 ||
+           dim.interior_padding() > 0;
+  });
+}
+
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
   const Shape& whole = hlo->operand(0)->shape();
@@ -107,7 +135,7 @@ absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
     windows[d].moves = hlo->shape().dimensions(d) != whole.dimensions(d);
   }
   const HloSharding sharding =
-      ShardingOfWindows(operand.sharding(), whole, hlo->shape(), windows);
+      CheapestShardingOfWindows(*hlo, {operand.sharding()}, windows);
   const PartitionedHlo moved = operand.Reshard(sharding);
   HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, nullptr);
   std::vector<int64_t> starts, limits, strides;
@@ -143,7 +171,9 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
   const HloSharding sharding =
       CheapestShardingOfWindows(*hlo, {operand.sharding()}, windows);
   const PartitionedHlo moved = operand.Reshard(sharding);
-  HloInstruction* pad_value = ReplicatedOperand(hlo, 1);
+  HloInstruction* pad_value = AddsElements(hlo->padding_config())
+                                  ? ReplicatedOperand(hlo, 1)
+                                  : CreateZero(hlo->operand(1)->shape(), &b_);
   HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, pad_value);
   PaddingConfig config = hlo->padding_config();
   Shape shape = MakePartitionedShape(hlo->shape(), sharding);
@@ -166,6 +196,7 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
 }
 
 absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
+  if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
   const Shape& whole = hlo->operand(0)->shape();
@@ -283,7 +314,7 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
     cut = &GetPartitionedHlo(operand).sharding();
   }
   if (!cut->IsTiledLeaf()) return DefaultAction(hlo);
-  const HloSharding sharding = MoveTilesOff(hlo->shape(), *cut, {dim});
+  const HloSharding sharding = WithWholeDims(*hlo, *cut, {dim});
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     operands.push_back(Operand(hlo, i, sharding));

@@ -106,6 +106,22 @@ HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
   return ReplicatedOnDims(operand_sharding, gathered);
 }
 
+double BytesOfWindows(const Shape& operand, const HloSharding& sharding,
+                      const Shape& result,
+                      absl::Span<const WindowDim> windows) {
+  double bytes = 0;
+  Shape shard = MakePartitionedShape(operand, sharding);
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    if (!windows[d].moves || shards == 1) continue;
+    bytes += BytesOfIntervals(
+        operand.dimensions(d),
+        ShardWindows(windows[d], result.dimensions(d), shards).intervals, d,
+        &shard);
+  }
+  return bytes;
+}
+
 HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value) {

@@ -62,6 +62,11 @@ HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
                               const Shape& operand, const Shape& result,
                               absl::Span<const WindowDim> windows);
 
+// The bytes that a device receives in FetchWindows, of an operand that has
+// `sharding`.
+double BytesOfWindows(const Shape& operand, const HloSharding& sharding,
+                      const Shape& result, absl::Span<const WindowDim> windows);
+
 // The operand with the intervals along dimensions that move and are cut.
 // Elements outside of the whole are `pad_value` (a scalar), or unspecified.
 HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
