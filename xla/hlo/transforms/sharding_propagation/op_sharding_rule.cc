@@ -412,10 +412,11 @@ bool HasOnlyArrays(const HloInstruction& inst) {
   for (const HloInstruction* operand : inst.operands()) {
     if (!operand->shape().IsArray()) return false;
   }
-  for (const Shape* leaf : ShapeUtil::FlattenTupleShape(inst.shape())) {
-    if (!leaf->IsArray()) return false;
-  }
-  return true;
+  const std::vector<const Shape*> results =
+      ShapeUtil::FlattenTupleShape(inst.shape());
+  return !results.empty() && absl::c_all_of(results, [](const Shape* leaf) {
+    return leaf->IsArray();
+  });
 }
 
 std::string FactorName(int factor) {

@@ -100,12 +100,23 @@ absl::StatusOr<Border> WithEqualTiles(Border border, const Shape& inside) {
   return border;
 }
 
+// Whether a custom-call that goes by the name of an annotation is one: anybody
+// may use these names.
+bool HasOperandOfItsShape(const HloInstruction& hlo) {
+  return hlo.operand_count() == 1 &&
+         ShapeUtil::Compatible(hlo.shape(), hlo.operand(0)->shape());
+}
+
 }  // namespace
 
 // SPMDFullToShardShape, SPMDShardToFullShape: each device keeps what it has
 // under another name.
 absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
     HloInstruction* hlo) {
+  if (hlo->operand_count() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        hlo->custom_call_target(), " needs one operand: ", hlo->ToString()));
+  }
   PartitionedHlo operand = GetPartitionedHlo(hlo->operand(0));
   const bool enters = EntersManualRegion(*hlo);
   if (enters && operand.sharding().IsSingleDeviceLeaf()) {
@@ -145,8 +156,7 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
   }
   if (IsManualBorder(*hlo)) return HandleShardingCustomCall(hlo);
   if (target == "Sharding") {
-    if (hlo->operand_count() != 1 ||
-        !ShapeUtil::Compatible(hlo->shape(), hlo->operand(0)->shape())) {
+    if (!HasOperandOfItsShape(*hlo)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "Sharding needs one operand of its own shape: ", hlo->ToString()));
     }
@@ -167,11 +177,13 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
         absl::StrCat("left over from sharding propagation: ", hlo->ToString()));
   }
   if (hlo->sharding().IsManual()) return HandleManual(hlo);
-  if (target == "annotate_device_placement" || target == "MoveToHost" ||
-      target == "LayoutConstraint") {
+  if (HasOperandOfItsShape(*hlo) &&
+      hlo->IsCustomCall(
+          {"annotate_device_placement", "MoveToHost", "LayoutConstraint"})) {
     return LocalWithSharding(hlo, hlo->sharding());
   }
-  if (hlo->IsCustomCall({"MoveToDevice", "PinToDevice", "PinToDeviceSram"}) &&
+  if (HasOperandOfItsShape(*hlo) &&
+      hlo->IsCustomCall({"MoveToDevice", "PinToDevice", "PinToDeviceSram"}) &&
       !hlo->sharding().UniqueDevice().has_value()) {
     // What comes to a device is resharded there.
     const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));

@@ -90,11 +90,19 @@ absl::StatusOr<InternalCall> ParseSlices(const OpaqueAttributes& attributes,
 }
 
 absl::StatusOr<InternalCall> ParseCall(const HloInstruction& hlo) {
-  const Shape& operand = hlo.operand(0)->shape();
   const bool pads = hlo.custom_call_target() == "_SPMDInternalOp_MultiPad";
-  if (!operand.IsArray() || operand.dimensions().empty() ||
-      hlo.operand_count() != (pads ? 2 : 1)) {
+  if (hlo.operand_count() != (pads ? 2 : 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", hlo.operand_count(), " operands"));
+  }
+  const Shape& operand = hlo.operand(0)->shape();
+  if (!operand.IsArray() || operand.dimensions().empty()) {
     return absl::InvalidArgumentError("its operand is not an array");
+  }
+  if (pads && !ShapeUtil::IsScalarWithElementType(hlo.operand(1)->shape(),
+                                                  operand.element_type())) {
+    return absl::InvalidArgumentError(
+        "its padding is not an element of its operand");
   }
   TF_ASSIGN_OR_RETURN(const OpaqueAttributes attributes,
                       OpaqueAttributes::Parse(hlo.raw_backend_config_string()));

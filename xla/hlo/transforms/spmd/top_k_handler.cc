@@ -54,12 +54,15 @@ HloSharding CutSharding(const HloInstruction* hlo,
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::HandleTopK(HloInstruction* hlo) {
+  if (hlo->operand_count() != 1 || !hlo->shape().IsTuple() ||
+      hlo->shape().tuple_shapes().size() != 2) {
+    return DefaultAction(hlo);
+  }
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   const Shape& whole = operand.base_shape();
   HloSharding sharding = CutSharding(hlo, operand);
-  if (hlo->operand_count() != 1 || !whole.IsArray() ||
-      !sharding.IsTiledLeaf() || hlo->sharding().UniqueDevice().has_value() ||
-      !hlo->shape().IsTuple() || hlo->shape().tuple_shapes().size() != 2) {
+  if (!whole.IsArray() || !sharding.IsTiledLeaf() ||
+      hlo->sharding().UniqueDevice().has_value()) {
     return DefaultAction(hlo);
   }
   const bool largest_first = hlo->opcode() != HloOpcode::kTopK ||
@@ -70,7 +73,9 @@ absl::Status SpmdPartitioningVisitor::HandleTopK(HloInstruction* hlo) {
   const int64_t last = whole.dimensions().size() - 1;
   if (last < 0 || !values.IsArray() || !places.IsArray() ||
       !ShapeUtil::SameDimensions(values, places) ||
-      values.dimensions().size() != whole.dimensions().size()) {
+      values.dimensions().size() != whole.dimensions().size() ||
+      !absl::c_equal(values.dimensions().first(last),
+                     whole.dimensions().first(last))) {
     return DefaultAction(hlo);
   }
   const int64_t k = values.dimensions(last);
