@@ -27,6 +27,7 @@
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/hlo/verifier/verify_input.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -197,6 +198,10 @@ absl::Status RunHloReduce(const HloReduceOptions& options,
   TF_RETURN_IF_ERROR(CheckFlag("seconds", options.seconds, 0.0, kMostSeconds));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module,
                       ReadModuleFromFile(input));
+  // No pass is meant for anything else; a command may be about just that.
+  if (options.command.empty()) {
+    TF_RETURN_IF_ERROR(VerifyInput(*module, input));
+  }
   Experiment experiment(options, registry);
   TF_RETURN_IF_ERROR(experiment.Prepare());
   const absl::Time deadline = options.seconds > 0
