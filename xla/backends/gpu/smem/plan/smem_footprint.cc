@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -320,8 +318,8 @@ ThreadConflict Meet(int16_t thread_a, int16_t warp_a, int16_t thread_b,
 
 }  // namespace
 
-// Compares owners unit by unit over the common bytes; the unit divides both
-// element sizes and the distance of the two buffers.
+// Compares the owners of all elements that have common bytes, from one end of
+// an element to the next: large kernels spend most of their planning here.
 ThreadConflict SmemFootprints::Between(int a, int64_t address_a, int b,
                                        int64_t address_b) const {
   const kir::BufferId x = flow_.accesses()[a].buffer;
@@ -345,16 +343,20 @@ ThreadConflict SmemFootprints::Between(int a, int64_t address_a, int b,
   }
   if (lo >= hi) return ThreadConflict::kApart;
   if (!p.known || !q.known) return Limit(ThreadConflict::kBlock);
+  const ThreadConflict most = Limit(ThreadConflict::kBlock);
   ThreadConflict worst = ThreadConflict::kApart;
-  const int64_t unit =
-      std::gcd(std::gcd(size_a, size_b), std::abs(address_a - address_b));
-  for (int64_t at = lo; at < hi; at += unit) {
-    const int64_t i = (at - address_a) / size_a, j = (at - address_b) / size_b;
+  int64_t i = (lo - address_a) / size_a, j = (lo - address_b) / size_b;
+  int64_t end_a = address_a + (i + 1) * size_a;
+  int64_t end_b = address_b + (j + 1) * size_b;
+  while (true) {
     worst =
         std::max(worst, Meet(p.thread[i], p.warp[i], q.thread[j], q.warp[j]));
-    if (worst == ThreadConflict::kBlock) break;
+    if (worst >= most) return most;
+    const int64_t at = std::min(end_a, end_b);
+    if (at >= hi) return worst;
+    if (end_a == at) ++i, end_a += size_a;
+    if (end_b == at) ++j, end_b += size_b;
   }
-  return Limit(worst);
 }
 
 ThreadConflict SmemFootprints::Between(const Owners& a, const Owners& b) const {
