@@ -482,7 +482,9 @@ absl::Status Explain(const HloExplainOptions &options,
   watch.Phase(absl::StrCat("reading ", file));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                       ReadVerifiedModule(file));
-  return ExplainRead(options, registry, file, /*found=*/file != path, watch,
+  HloExplainOptions read = options;
+  read.prepare.for_report = options.output.empty();
+  return ExplainRead(read, registry, file, /*found=*/file != path, watch,
                      &module, out);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/status_macros.h"
 
@@ -479,6 +480,14 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakeNamedPipeline(
     const PassRegistry& registry, absl::string_view name) {
   TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
   return registry.ParsePipeline(name, JoinSteps(*pipeline));
+}
+
+absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipelineForReports(
+    const PassRegistry& registry, absl::string_view name) {
+  TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
+  const std::string steps = JoinSteps(*pipeline);
+  return registry.ParsePipeline(
+      name, absl::StripSuffix(steps, ",shared-memory-planning"));
 }
 
 absl::StatusOr<std::string> PipelineToText(absl::string_view name) {

@@ -40,6 +40,11 @@ absl::Status CheckPipelines(const PassRegistry& registry);
 absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakeNamedPipeline(
     const PassRegistry& registry, absl::string_view name);
 
+// The same for reports on memory and kernels: without its last steps that only
+// write down, in backend_configs, what kernels will take of a multiprocessor.
+absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipelineForReports(
+    const PassRegistry& registry, absl::string_view name);
+
 // Returns the steps, numbered, and the reasons for their order.
 absl::StatusOr<std::string> PipelineToText(absl::string_view name);
 

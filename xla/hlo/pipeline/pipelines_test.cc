@@ -41,6 +41,19 @@ TEST(PipelinesTest, PassNamesAreWhatThePassesSay) {
   }
 }
 
+TEST(PipelinesTest, ReportsDoWithoutWhatIsWrittenDownForPrograms) {
+  const PassRegistry registry = AllPasses();
+  for (const NamedPipeline& named : NamedPipelines()) {
+    const auto all = MakeNamedPipeline(registry, named.name);
+    const auto some = MakePipelineForReports(registry, named.name);
+    ASSERT_TRUE(all.ok() && some.ok());
+    const int last = (*all)->PassesSize() - 1;
+    const bool plans = (*all)->GetPass(last).name() == "shared-memory-planning";
+    EXPECT_EQ(plans, named.name == "gpu");
+    EXPECT_EQ((*some)->PassesSize(), plans ? last : last + 1) << named.name;
+  }
+}
+
 TEST(PipelinesTest, UnknownNameIsAnError) {
   EXPECT_THAT(
       std::string(MakeNamedPipeline(AllPasses(), "cleanpu").status().message()),

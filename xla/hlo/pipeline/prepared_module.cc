@@ -39,7 +39,10 @@ absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
     if (options.passes.has_value()) {
       return absl::InvalidArgumentError("--as and --passes exclude each other");
     }
-    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
+    TF_ASSIGN_OR_RETURN(pipeline,
+                        options.for_report
+                            ? MakePipelineForReports(registry, options.as)
+                            : MakeNamedPipeline(registry, options.as));
     done.passes = options.as;
     if (options.as == "cpu") {
       module->mutable_config().set_device_type("cpu");

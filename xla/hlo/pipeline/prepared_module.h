@@ -36,6 +36,8 @@ struct PrepareOptions {
   // Compile for one device where nothing else is asked for:
   // CompileForOneDevice().
   bool one_device = false;
+  // Nobody sees the module of `as` but reports (MakePipelineForReports()).
+  bool for_report = false;
   // Number of partitions, overriding the header of the module; 0: as in the
   // header.
   int64_t num_partitions = 0;

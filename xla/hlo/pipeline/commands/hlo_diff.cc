@@ -27,6 +27,7 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
                                  std::unique_ptr<HloModule> module) {
   PrepareOptions prepare = options.prepare;
   prepare.one_device = true;
+  prepare.for_report = true;
   absl::StatusOr<PreparedModule> prepared =
       PrepareModule(std::move(module), prepare, registry);
   if (!prepared.ok()) {
