@@ -6,6 +6,7 @@ usage: python_test.py MLP TRANSFORMER MOE
 Tests with JAX run where it is installed.
 """
 
+import ast
 import os
 import sys
 import tempfile
@@ -80,6 +81,46 @@ class ModuleTest(unittest.TestCase):
     self.assertEqual(kernels["device"], "h200")
     self.assertEqual(sum(row["count"] for row in kernels["rows"]),
                      kernels["count"])
+
+  def test_collectives(self):
+    sent = hlo.load(MOE).collectives(mesh="8:h100-multihost")
+    self.assertGreater(sent["bytes_per_device"], 0)
+    self.assertEqual(hlo.load(MOE).collectives(as_="prepare")["bytes_per_device"],
+                     0)
+
+  def test_budget_curve(self):
+    curve = hlo.load(MOE).budget_curve(2, as_="gpu")
+    points = curve["points"]
+    self.assertEqual(len(points), 2)
+    self.assertEqual(points[0]["limit_bytes"], curve["peak_before_bytes"])
+
+  def test_notebooks_show_pages(self):
+    module = hlo.load(MLP)
+    self.assertIn("<iframe srcdoc=", module._repr_html_())
+    other = module.run_pipeline("cleanup")
+    difference = module.diff(other)
+    self.assertIn("<!doctype html>", difference.html())
+    self.assertIn("<iframe srcdoc=", difference._repr_html_())
+
+  def test_stubs_name_what_there_is(self):
+    path = os.path.join(os.path.dirname(hlo.__file__), "__init__.pyi")
+    with open(path, encoding="utf-8") as file:
+      stubs = ast.parse(file.read())
+    stated = {}
+    for node in stubs.body:
+      if isinstance(node, ast.ClassDef):
+        stated[node.name] = {part.name for part in node.body
+                             if isinstance(part, ast.FunctionDef)}
+      elif isinstance(node, ast.FunctionDef):
+        stated[node.name] = set()
+    self.assertEqual(set(stated), set(hlo.__all__))
+    for name, methods in stated.items():
+      thing = getattr(hlo, name)
+      if not isinstance(thing, type) or issubclass(thing, Exception):
+        continue
+      own = {key for key in vars(thing)
+             if not key.startswith("_") or key in ("_repr_html_", "__bool__")}
+      self.assertEqual(methods, own, name)
 
   def test_fit(self):
     module = hlo.load(TRANSFORMER)

@@ -105,16 +105,24 @@ class Fit(dict):
 class Diff(dict):
   """What differs between two modules: the JSON report of hlo-diff."""
 
-  def __init__(self, figures, text, equal):
+  def __init__(self, figures, text, equal, page):
     super().__init__(figures)
     self.text, self.equal = text, equal
+    self._page = page
 
   def __bool__(self):
     """True if there are differences, as for a list of them."""
     return not self.equal
 
+  def html(self):
+    """The memory of both modules, and what differs, as an HTML page."""
+    return self._page()
+
   def __repr__(self):
     return self.text
+
+  def _repr_html_(self):
+    return _frame(self.html())
 
 
 class Module:
@@ -175,6 +183,16 @@ class Module:
     options.update(as_=as_, device=device, kernels=True)
     return _json.loads(_native.explain(self._handle, options)[1])
 
+  def collectives(self, as_=None, mesh=None, **options):
+    """What devices send each other as a dict; partitions the module first."""
+    options.update(as_=as_, mesh=mesh, collectives=True)
+    return _json.loads(_native.explain(self._handle, options)[1])
+
+  def budget_curve(self, points=5, limit=None, **options):
+    """What limits cost, from the peak down, as a dict with points."""
+    options.update(budget_curve=points, limit=limit)
+    return _json.loads(_native.explain(self._handle, options)[1])
+
   def fit(self, limit, **options):
     """Rewrites so that the module fits; options are flags of hlo-explain."""
     options.update(limit=limit, fit=True)
@@ -226,6 +244,9 @@ class Module:
     return (f"<hlo.Module {self.name}: {self.instruction_count} instructions"
             + (f", {self.num_partitions} partitions"
                if self.num_partitions > 1 else "") + ">")
+
+  def _repr_html_(self):
+    return self.explain()._repr_html_()
 
   def __str__(self):
     return self.text()
@@ -320,4 +341,5 @@ def diff(before, after, as_=None, device=None, **options):
   figures, equal = _native.diff(before._handle, after._handle,
                                 {**options, "json": True})
   text, _ = _native.diff(before._handle, after._handle, options)
-  return Diff(_json.loads(figures), text, equal)
+  return Diff(_json.loads(figures), text, equal, lambda: _native.diff(
+      before._handle, after._handle, {**options, "html": "-"})[0])

@@ -253,6 +253,7 @@ absl::StatusOr<bool> DiffWith(const char* text, const HloModule& before,
   Options options;
   options.Add("as", &diff.prepare.as);
   options.Add("json", &diff.json);
+  options.Add("html", &diff.html);
   options.Add("device", &diff.device);
   options.Add("mesh", &diff.mesh);
   options.AddInt("max-rows", &diff.max_rows);

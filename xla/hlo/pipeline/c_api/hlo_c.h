@@ -53,7 +53,8 @@ int hlo_opt(const hlo_module* module, const char* options, hlo_module** result,
 int hlo_explain(const hlo_module* module, const char* options,
                 hlo_module** result, char** report, char** json, char** error);
 
-// Runs hlo-diff, with options as, json, device, max-rows.
+// Runs hlo-diff, with options as, json, html, device, mesh, max-rows. With
+// html=- the report is the page.
 int hlo_diff(const hlo_module* before, const hlo_module* after,
              const char* options, char** report, char** error);
 

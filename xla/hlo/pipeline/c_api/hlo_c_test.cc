@@ -144,6 +144,8 @@ TEST(HloCTest, DifferentModulesAreStatusFour) {
   char *report = nullptr, *error = nullptr;
   EXPECT_EQ(hlo_diff(module, other, "json=true", &report, &error), 4);
   EXPECT_THAT(Take(report), HasSubstr("logistic"));
+  EXPECT_EQ(hlo_diff(module, other, "html=-", &report, &error), 4);
+  EXPECT_THAT(Take(report), HasSubstr("<!doctype html>"));
   hlo_release(other);
   hlo_release(module);
 }
