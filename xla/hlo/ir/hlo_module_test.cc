@@ -130,6 +130,28 @@ TEST_F(HloModuleTest, PostOrderOfADiamond) {
               ElementsAre("a", "b", "c", "entry", "unused"));
 }
 
+// Between a change and the update of the schedule, as many instructions may be
+// new as are gone.
+TEST_F(HloModuleTest, PostOrderWhereTheScheduleIsStale) {
+  HloComputation* a = module_.AddEmbeddedComputation(NegateComputation("a"));
+  HloComputation* entry = module_.AddEntryComputation(CallAll("entry", {a}));
+  HloComputation* b = module_.AddEmbeddedComputation(NegateComputation("b"));
+  HloSchedule schedule(&module_);
+  for (HloComputation* c : {a, b, entry}) {
+    schedule.set_sequence(c, c->MakeInstructionPostOrder());
+  }
+  ASSERT_TRUE(module_.set_schedule(schedule).ok());
+  HloInstruction* call = entry->root_instruction();
+  ASSERT_TRUE(entry
+                  ->ReplaceWithNewInstruction(
+                      call, HloInstruction::CreateCall(
+                                F32Scalar(), {call->mutable_operand(0)}, b))
+                  .ok());
+  entry->Cleanup();
+  EXPECT_THAT(Names(module_.MakeComputationPostOrder(/*dfs_postorder=*/true)),
+              ElementsAre("a", "b", "entry"));
+}
+
 TEST_F(HloModuleTest, PostOrderOfADeepCallChain) {
   HloComputation* callee =
       module_.AddEmbeddedComputation(NegateComputation("f"));

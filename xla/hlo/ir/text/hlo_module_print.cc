@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -37,10 +38,20 @@ std::vector<const HloInstruction*> InstructionsInPrintingOrder(
       module.schedule().is_computation_scheduled(&computation)) {
     const auto& sequence =
         module.schedule().sequence(&computation).instructions();
-    // In the middle of a change a schedule may name instructions that are gone.
+    // In the middle of a change a schedule may name instructions that are gone,
+    // and lack as many that are new.
     if (static_cast<int64_t>(sequence.size()) ==
         computation.instruction_count()) {
-      return {sequence.begin(), sequence.end()};
+      absl::flat_hash_set<const HloInstruction*> left;
+      left.reserve(sequence.size());
+      for (const HloInstruction* inst : computation.instructions()) {
+        left.insert(inst);
+      }
+      if (absl::c_all_of(sequence, [&](const HloInstruction* inst) {
+            return left.erase(inst) > 0;
+          })) {
+        return {sequence.begin(), sequence.end()};
+      }
     }
   }
   const std::vector<HloInstruction*> order =
