@@ -195,11 +195,11 @@ std::optional<ResultWay> FindElementWay(const KernelFrame::Result& result,
 }
 
 // Partitions the results of a fusion among groups of like reductions
-// (SameReduction), largest group first. A result
-// goes to a group that has a reduction behind it and whose loop can produce it;
-// results without one join a group if they have the shape of its input, because
-// they can be written while its columns are read. Reductions that no result of
-// their group needs are dropped, and computed in place by their readers.
+// (SameReduction), largest group first. A result goes to a group that has a
+// reduction behind it and whose loop can produce it; results without one join a
+// group if they have the shape of its input, because they can be written while
+// its columns are read. Reductions that no result of their group needs are
+// dropped, and computed in place by their readers.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                                                 int64_t min_columns,
                                                 std::vector<bool> taken) {
