@@ -93,7 +93,7 @@ class InvariantCode {
     if (inst->opcode() == HloOpcode::kConstant) {
       varies_[inst] = false;
       invariant_.insert(inst);
-      return options_.constants && inst->shape().IsArray();
+      return options_.constants && !IsTied(*inst);
     }
     const std::optional<int64_t> element =
         LoopState::ElementOf(inst, state_.body_state());

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/literal_util.h"
 #include "xla/status_macros.h"
 
@@ -42,12 +44,25 @@ HloInstruction* TupleOfElements(HloInstruction* value) {
   HloInstruction* tuple =
       computation->AddInstruction(HloInstruction::CreateTuple(elements));
   if (value->has_sharding()) tuple->copy_sharding(value);
+  CopyOriginalValue(value, tuple);
   return tuple;
 }
 
 // Shardings name one element each; those of changed tuples would be wrong.
 void DropSharding(HloInstruction* inst) {
   if (inst->has_sharding()) inst->clear_sharding();
+}
+
+// Gives `to` the original values of the elements of `from`, which may be the
+// same, except for `changed`.
+void KeepOriginalValues(const HloInstruction* from, HloInstruction* to,
+                        int64_t changed) {
+  if (from->original_value() == nullptr) return;
+  absl::flat_hash_map<int64_t, int64_t> kept;
+  for (int64_t i = 0; i < to->shape().tuple_shapes_size(); ++i) {
+    if (i != changed) kept[i] = i;
+  }
+  CopyOriginalValue(from, to, kept);
 }
 
 }  // namespace
@@ -162,6 +177,7 @@ absl::Status LoopState::SetElement(int64_t element, HloInstruction* value) {
        {loop_, body_state(),
         loop_->while_condition()->parameter_instruction(0)}) {
     *state->mutable_shape() = tuple->shape();
+    KeepOriginalValues(state, state, element);
     DropSharding(state);
   }
   return absl::OkStatus();

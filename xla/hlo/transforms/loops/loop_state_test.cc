@@ -187,6 +187,49 @@ TEST(LoopStateTest, MatchesNoOtherStates) {
   }
 }
 
+// Readers of whole tuples get others; what waits for the loop would not wait
+// for all of its new form.
+TEST(LoopStateTest, OpensLoopsWhoseTuplesAreNeeded) {
+  const std::vector<Edits> cases = {
+      {{"while(t)", "while(p)"}},
+      {{"w = ", "ROOT w = "}, {"ROOT last", "last"}},
+      {{"subtract(g, first)",
+        "subtract(g, first)\n"
+        "c = ((s32[], f32[8], f32[8])) tuple(w)"}},
+  };
+  for (const Edits& edits : cases) {
+    const std::unique_ptr<HloModule> module = Loop(edits);
+    ASSERT_NE(module, nullptr);
+    HloInstruction* loop = Find(*module, "w");
+    const std::string shape = loop->shape().ToString();
+    const bool is_root = loop->IsRoot();
+    EXPECT_FALSE(LoopState::Match(loop).has_value()) << module->ToString();
+    std::optional<LoopState> state = LoopState::MatchClosed(loop);
+    ASSERT_TRUE(state.has_value()) << module->ToString();
+    EXPECT_EQ(state->size(), 3);
+    ASSERT_TRUE(state->Open().ok());
+    EXPECT_TRUE(LoopState::Match(loop).has_value()) << module->ToString();
+    if (is_root) {
+      EXPECT_EQ(
+          module->entry_computation()->root_instruction()->shape().ToString(),
+          shape);
+    }
+    // Once is enough.
+    const int64_t count = module->entry_computation()->instruction_count();
+    ASSERT_TRUE(state->Open().ok());
+    EXPECT_EQ(module->entry_computation()->instruction_count(), count);
+  }
+  for (const Edits& edits : std::vector<Edits>{
+           {{"body=body", "body=body, control-predecessors={first}"}},
+           {{"tuple(a, b, b)", "tuple(a, b, b), control-predecessors={first}"}},
+           {{"tuple(j, z, y)",
+             "tuple(j, z, y), control-predecessors={one}"}}}) {
+    const std::unique_ptr<HloModule> module = Loop(edits);
+    ASSERT_NE(module, nullptr);
+    EXPECT_FALSE(LoopState::MatchClosed(Find(*module, "w")).has_value());
+  }
+}
+
 TEST(LoopStateTest, PassesValuesThroughOnce) {
   const std::unique_ptr<HloModule> module = Loop({});
   std::optional<LoopState> state = LoopState::Match(Find(*module, "w"));
