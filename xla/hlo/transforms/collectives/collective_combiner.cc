@@ -88,14 +88,14 @@ bool SameSharding(const HloInstruction& a, const HloInstruction& b) {
 }
 
 bool AreAlike(const HloInstruction& a, const HloInstruction& b,
-              bool by_dimension, bool different_types) {
+              bool different_types) {
   return (a.shape().element_type() == b.shape().element_type() ||
           different_types) &&
          SameSharding(a, b) &&
          a.channel_id().has_value() == b.channel_id().has_value() &&
          *Cast<HloCollectiveInstruction>(&a)->device_list() ==
              *Cast<HloCollectiveInstruction>(&b)->device_list() &&
-         SameDevicesAndReduction(a, b) && DimensionsFit(a, b, by_dimension);
+         SameDevicesAndReduction(a, b);
 }
 
 // The first of those along the dimension that most have, among the dimensions
@@ -182,9 +182,10 @@ std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
         set.empty() ||
         (static_cast<int64_t>(set.size()) < options.combine_threshold_count &&
          bytes + BytesOf(*candidate) <= options.combine_threshold_in_bytes &&
-         AreAlike(*set[0], *candidate, by_dimension, different_types) &&
-         absl::c_none_of(set, [&](const HloInstruction* other) {
-           return reachability.IsConnected(other, candidate);
+         AreAlike(*set[0], *candidate, different_types) &&
+         absl::c_all_of(set, [&](const HloInstruction* other) {
+           return DimensionsFit(*other, *candidate, by_dimension) &&
+                  !reachability.IsConnected(other, candidate);
          }));
     (fits ? set : rest).push_back(candidate);
     if (fits) bytes += BytesOf(*candidate);
