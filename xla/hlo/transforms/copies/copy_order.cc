@@ -142,7 +142,8 @@ class WishFinder {
 };
 
 // Kahn's algorithm; an instruction that should wait for others is delayed while
-// anything else is ready.
+// anything else is ready, and the root, whose value is needed to the end
+// wherever it stands (HloOrdering), while that may have to wait.
 std::vector<HloInstruction*> Ordered(const HloComputation& computation,
                                      const Wishes& wishes) {
   const std::vector<HloInstruction*> order =
@@ -179,10 +180,21 @@ std::vector<HloInstruction*> Ordered(const HloComputation& computation,
   for (size_t i = 0; i < order.size(); ++i) enqueue(static_cast<int32_t>(i));
   std::vector<HloInstruction*> result;
   result.reserve(order.size());
-  while (!ready.empty() || !waiting.empty()) {
-    Queue& queue = ready.empty() ? waiting : ready;
-    const int32_t i = queue.top();
-    queue.pop();
+  const int32_t root = index_of.at(computation.root_instruction());
+  bool root_is_ready = false;
+  while (!ready.empty() || !waiting.empty() || root_is_ready) {
+    int32_t i = root;
+    if (ready.empty() && waiting.empty()) {
+      root_is_ready = false;
+    } else {
+      Queue& queue = ready.empty() ? waiting : ready;
+      i = queue.top();
+      queue.pop();
+      if (i == root) {
+        root_is_ready = true;
+        continue;
+      }
+    }
     // It may have waited and become ready since.
     if (is_placed[i]) continue;
     is_placed[i] = true;
