@@ -170,10 +170,18 @@ bool IsLoopOrBranch(const HloComputation& computation) {
       HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kConditional>);
 }
 
-// What stands for the call. The loop or conditional that a call is the root of
-// may be sharded otherwise than the result of the callee.
+// What stands for the call: sharded as the call if nothing else says how. The
+// loop or conditional that a call is the root of may be sharded otherwise than
+// the result of the callee.
 HloInstruction* ShardedAsCall(const HloInstruction& call,
                               HloInstruction* result) {
+  // Operands of the call are the caller's, and loops and conditionals are
+  // sharded as what they call.
+  if (call.has_sharding() && !result->has_sharding() &&
+      call.to_apply()->root_instruction()->opcode() != HloOpcode::kParameter &&
+      HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kConditional>(result)) {
+    result->copy_sharding(&call);
+  }
   if (!call.IsRoot() || !result->has_sharding() ||
       (call.has_sharding() && call.sharding() == result->sharding()) ||
       !IsLoopOrBranch(*call.parent())) {

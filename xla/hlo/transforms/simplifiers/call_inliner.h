@@ -50,8 +50,10 @@ struct CallInlinerOptions {
 //
 // Frontend attributes of the call are added to all of the body; its op_name and
 // its stack are prefixed to theirs. Operands that nothing else reads are
-// removed. Where SPMDFullToShardShape reads a parameter or a call, whose
-// sharding says what the tiles are, a Sharding custom-call keeps it.
+// removed. A result without a sharding gets the call's, unless it is an operand
+// of the call, a loop or a conditional. Where SPMDFullToShardShape reads a
+// parameter or a call, whose sharding says what the tiles are, and what stands
+// for it is sharded otherwise, a Sharding custom-call keeps it.
 //
 // Leaves alone: calls with frontend attribute inlineable="false" or "xla_late"
 // or _xla_stream_annotation, those with a backend_config, manual computations
