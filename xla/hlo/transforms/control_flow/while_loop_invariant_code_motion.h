@@ -50,7 +50,8 @@ struct WhileLoopInvariantCodeMotionOptions {
 // Leaves alone: loops without a flat state (loop_state.h), those known to run
 // at most once or that are started asynchronously, constants unless asked for,
 // whatever is computed from constants alone unless cheap values are hoisted,
-// too, collectives, random numbers. O(instructions).
+// too, collectives, random numbers. O(instructions + values carried × elements
+// of the state).
 class WhileLoopInvariantCodeMotion : public HloModulePass {
  public:
   // OpenXLA's pass: hoists cheap values, too, and by default of any size.
