@@ -16,7 +16,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/literal.h"
 
 namespace xla::remat_plan {
 namespace {
@@ -234,6 +236,7 @@ TEST(LoopStateTest, PassesValuesThroughOnce) {
   const std::unique_ptr<HloModule> module = Loop({});
   std::optional<LoopState> state = LoopState::Match(Find(*module, "w"));
   ASSERT_TRUE(state.has_value());
+  state->loop()->set_sharding(HloSharding::Replicate());
   // Element 1 starts as b, too, but changes.
   EXPECT_EQ(*state->Append(Find(*module, "b")), 2);
   EXPECT_EQ(state->size(), 3);
@@ -246,7 +249,22 @@ TEST(LoopStateTest, PassesValuesThroughOnce) {
        {state->loop(), state->body_state(), state->body_root(),
         state->loop()->while_condition()->parameter_instruction(0)}) {
     EXPECT_EQ(inst->shape().ToString(), "(s32[], f32[8], f32[8], f32[8])");
+    EXPECT_FALSE(inst->has_sharding()) << "is that of fewer elements";
   }
+}
+
+TEST(LoopStateTest, LeavesTuplesThatOthersRead) {
+  const std::unique_ptr<HloModule> module =
+      Loop({{"h = f32[8] get",
+             "k = ((s32[], f32[8], f32[8])) tuple(t)\n"
+             "h = f32[8] get"}});
+  ASSERT_NE(module, nullptr);
+  std::optional<LoopState> state = LoopState::Match(Find(*module, "w"));
+  ASSERT_TRUE(state.has_value());
+  ASSERT_TRUE(state->Append(Find(*module, "first")).ok());
+  EXPECT_EQ(Find(*module, "k")->operand(0), Find(*module, "t"));
+  EXPECT_EQ(Find(*module, "t")->operand_count(), 3);
+  EXPECT_EQ(state->size(), 4);
   EXPECT_TRUE(
       module->CheckUniqueNamesAndIdsForComputationsAndInstructions().ok());
 }
@@ -261,7 +279,8 @@ TEST(LoopStateTest, BlanksOnlyWhatNobodyReads) {
   ASSERT_TRUE(state->Blank(2).ok());
   EXPECT_EQ(state->loop()->shape().ToString(), "(s32[], f32[8], s32[])");
   EXPECT_EQ(state->body_root()->shape().ToString(), "(s32[], f32[8], s32[])");
-  EXPECT_EQ(state->init()->operand(2)->opcode(), HloOpcode::kConstant);
+  ASSERT_EQ(state->init()->operand(2)->opcode(), HloOpcode::kConstant);
+  EXPECT_TRUE(state->init()->operand(2)->literal().IsAll(0));
   EXPECT_TRUE(state->IsInvariant(2));
   // Of the reads only the one that passes the element on is left.
   EXPECT_EQ(state->body_state()->user_count(), 3);
