@@ -68,12 +68,18 @@ std::vector<LayerGroup<Buffer>> GroupByLayer(
 }
 
 // The name with "..." for its middle where it is long: transformations of JAX
-// stand at the begin, layer and operation at the end.
+// stand at the beginning, layer and operation at the end. Characters of several
+// bytes of UTF-8 stay whole.
 inline std::string ShortOpName(absl::string_view op_name) {
   constexpr size_t kBegin = 32, kEnd = 85;
   if (op_name.size() <= kBegin + kEnd + 3) return std::string(op_name);
-  return absl::StrCat(op_name.substr(0, kBegin), "...",
-                      op_name.substr(op_name.size() - kEnd));
+  const auto continues = [&](size_t i) {
+    return i < op_name.size() && (op_name[i] & 0xc0) == 0x80;
+  };
+  size_t begin = kBegin, end = op_name.size() - kEnd;
+  while (begin > 0 && continues(begin)) --begin;
+  while (continues(end)) ++end;
+  return absl::StrCat(op_name.substr(0, begin), "...", op_name.substr(end));
 }
 
 // "op_name, source", or the one that there is; the name shortened.
