@@ -147,7 +147,6 @@ TEST_F(HloModuleTest, PostOrderWhereTheScheduleIsStale) {
                       call, HloInstruction::CreateCall(
                                 F32Scalar(), {call->mutable_operand(0)}, b))
                   .ok());
-  entry->Cleanup();
   EXPECT_THAT(Names(module_.MakeComputationPostOrder(/*dfs_postorder=*/true)),
               ElementsAre("a", "b", "entry"));
 }
