@@ -24,7 +24,8 @@ namespace {
 
 // Longer lists of devices are not looked through for an order.
 constexpr int64_t kMostListed = 4096;
-// With more axes than these there are too many orders of them.
+// With more axes than these there are too many orders of them, and a search for
+// a plan may take so long that there is no time for many.
 constexpr size_t kMostOrderedAxes = 3;
 // In place of one gather, more rounds than these must halve what is received.
 constexpr int64_t kMostPieceRounds = 4;
@@ -146,6 +147,7 @@ std::optional<ReshardRoute> AmongRenamed(const Shape& shape,
       plan->devices = order.devices;
       return OfPlan(*std::move(plan), target);
     }
+    if (!to.IsTiledLeaf()) return std::nullopt;
     for (const HloSharding& ordered : InOrdersOfAxes(to)) {
       auto plan = PlanReshard(shape, from, ordered);
       if (!plan.has_value()) continue;
@@ -188,11 +190,19 @@ std::optional<ReshardRoute> ByPlans(const Shape& shape, const HloSharding& from,
   return AmongRenamed(shape, from, to);
 }
 
+bool CutsManyDims(const HloSharding& sharding) {
+  return sharding.IsTiledLeaf() &&
+         absl::c_count_if(sharding.tile_assignment().dimensions(),
+                          [](int64_t tiles) { return tiles > 1; }) >
+             static_cast<int64_t>(kMostOrderedAxes);
+}
+
 // By way of a sharding that has all of one dimension, where no axes of devices
 // are common to both.
 std::optional<ReshardRoute> ByWayOfWhole(const Shape& shape,
                                          const HloSharding& from,
                                          const HloSharding& to) {
+  if (CutsManyDims(from) || CutsManyDims(to)) return std::nullopt;
   std::optional<ReshardRoute> best;
   for (const HloSharding* end : {&from, &to}) {
     for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
