@@ -559,37 +559,6 @@ TEST_F(HloModuleTest, StackFramesMoveBetweenTables) {
   EXPECT_EQ(entry->parameter_instruction(0)->metadata().stack_frame_id(), 0);
 }
 
-TEST_F(HloModuleTest, RecoveryTableRecordsReplacements) {
-  HloComputation* entry = module_.AddEntryComputation(NegateComputation("e"));
-  HloInstruction* old_root = entry->root_instruction();
-  old_root->set_original_value(
-      OriginalValue::CreateFromInstruction(old_root, "orig_"));
-  HloInstruction* fresh = entry->AddInstruction(HloInstruction::CreateUnary(
-      F32Scalar(), HloOpcode::kExp, entry->parameter_instruction(0)));
-  auto& table = module_.mutable_original_value_recovery_table();
-  table.BuildAndAddRecoveryComputation(
-      old_root, fresh,
-      [](HloComputation::Builder& builder, const ShapeIndex&,
-         const OriginalArray&, const Shape& old_shape,
-         const Shape& new_shape) -> std::optional<HloInstruction*> {
-        HloInstruction* p = builder.AddInstruction(
-            HloInstruction::CreateParameter(0, new_shape, "p"));
-        return builder.AddInstruction(
-            HloInstruction::CreateUnary(old_shape, HloOpcode::kNegate, p));
-      });
-  ASSERT_EQ(table.size(), 1);
-  EXPECT_EQ(table.begin()->first.instruction_name, "orig_negate");
-  EXPECT_EQ(table.begin()->second.first.instruction_name, "__ovp0");
-  EXPECT_EQ(table.begin()
-                ->second.second->entry_computation()
-                ->root_instruction()
-                ->opcode(),
-            HloOpcode::kNegate);
-  ASSERT_NE(fresh->original_value(), nullptr);
-  EXPECT_EQ(fresh->original_value()->original_array({})->instruction_name,
-            "__ovp0");
-}
-
 TEST_F(HloModuleTest, Metadata) {
   module_.metadata()->RecordPassStart();
   ASSERT_TRUE(module_.metadata()->RecordPassEnd().ok());

@@ -200,5 +200,41 @@ TEST(OriginalValueTest, EqualValuesBecomeOneObject) {
   EXPECT_NE(p->original_value(), exp->original_value());
 }
 
+TEST(OriginalValueTest, RecoveryTableRecordsReplacements) {
+  HloModule module("m", HloModuleConfig());
+  HloComputation::Builder entry_builder("e");
+  HloInstruction* x = entry_builder.AddInstruction(
+      HloInstruction::CreateParameter(0, Array(), "x"));
+  HloInstruction* old_root = entry_builder.AddInstruction(
+      HloInstruction::CreateUnary(Array(), HloOpcode::kNegate, x));
+  HloComputation* entry = module.AddEntryComputation(entry_builder.Build());
+  old_root->set_original_value(
+      OriginalValue::CreateFromInstruction(old_root, "orig_"));
+  HloInstruction* fresh = entry->AddInstruction(
+      HloInstruction::CreateUnary(Array(), HloOpcode::kExp, x));
+  auto& table = module.mutable_original_value_recovery_table();
+  table.BuildAndAddRecoveryComputation(
+      old_root, fresh,
+      [](HloComputation::Builder& builder, const ShapeIndex&,
+         const OriginalArray&, const Shape& old_shape,
+         const Shape& new_shape) -> std::optional<HloInstruction*> {
+        HloInstruction* p = builder.AddInstruction(
+            HloInstruction::CreateParameter(0, new_shape, "p"));
+        return builder.AddInstruction(
+            HloInstruction::CreateUnary(old_shape, HloOpcode::kNegate, p));
+      });
+  ASSERT_EQ(table.size(), 1);
+  EXPECT_EQ(table.begin()->first.instruction_name, "orig_negate");
+  EXPECT_EQ(table.begin()->second.first.instruction_name, "__ovp0");
+  EXPECT_EQ(table.begin()
+                ->second.second->entry_computation()
+                ->root_instruction()
+                ->opcode(),
+            HloOpcode::kNegate);
+  ASSERT_NE(fresh->original_value(), nullptr);
+  EXPECT_EQ(fresh->original_value()->original_array({})->instruction_name,
+            "__ovp0");
+}
+
 }  // namespace
 }  // namespace xla
