@@ -58,6 +58,13 @@ class Chains {
         state_, {x_}, module_.AddEmbeddedComputation(builder.Build())));
   }
 
+  HloInstruction* AddStartWithoutOperands() {
+    HloComputation::Builder builder("wrapped");
+    builder.AddInstruction(HloInstruction::CreateIota(f32_, 0));
+    return entry_->AddInstruction(HloInstruction::CreateAsyncStart(
+        state_, {}, module_.AddEmbeddedComputation(builder.Build())));
+  }
+
   HloInstruction* AddUpdates(HloInstruction* link, int count,
                              Way way = Way::kDirect) {
     for (int i = 0; i < count; ++i) {
@@ -172,7 +179,8 @@ TEST_P(AsyncSegmentsTest, WhatCarriesTheStateChanges) {
 TEST_P(AsyncSegmentsTest, AChainThatShrinksAndGrows) {
   Chains chains;
   HloInstruction* start = chains.AddStart();
-  HloInstruction* last = chains.AddUpdates(start, kUpdates, GetParam());
+  HloInstruction* last =
+      chains.AddDone(chains.AddUpdates(start, kUpdates, GetParam()));
   chains.ExpectEndsAreFound();
   while (last != start) {
     last = chains.Remove(last);
@@ -200,6 +208,45 @@ TEST(LongAsyncChainsTest, ElementsChange) {
   EXPECT_EQ(done->async_chain_start(), StartByWalk(two));
   EXPECT_EQ(one->async_chain_done(), nullptr);
   EXPECT_EQ(two->async_chain_done(), done);
+}
+
+// A tuple that has the old state twice still uses it afterwards.
+TEST(LongAsyncChainsTest, OneOfTwoEqualOperandsChanges) {
+  Chains chains;
+  HloInstruction* one = chains.AddUpdates(chains.AddStart(), kUpdates);
+  HloInstruction* two = chains.AddUpdates(chains.AddStart(), kUpdates);
+  HloInstruction* pair =
+      chains.entry()->AddInstruction(HloInstruction::CreateTuple({one, one}));
+  HloInstruction* element = chains.entry()->AddInstruction(
+      HloInstruction::CreateGetTupleElement(one->shape(), pair, 0));
+  HloInstruction* done = chains.AddDone(chains.AddUpdates(element, kUpdates));
+  EXPECT_EQ(done->async_chain_start(), StartByWalk(one));
+  ASSERT_TRUE(pair->ReplaceOperandWith(0, two).ok());
+  EXPECT_EQ(done->async_chain_start(), StartByWalk(two));
+}
+
+// Any link may have become the last one of its chain.
+TEST(LongAsyncChainsTest, TheLastLinkFollowsAnother) {
+  for (int removed = 0; removed < 70; ++removed) {
+    Chains chains;
+    HloInstruction* two = chains.AddUpdates(chains.AddStart(), 1);
+    HloInstruction* last = chains.AddUpdates(chains.AddStart(), kUpdates);
+    EXPECT_EQ(last->async_chain_start(), StartByWalk(last));
+    for (int i = 0; i < removed; ++i) last = chains.Remove(last);
+    ASSERT_TRUE(last->ReplaceOperandWith(0, two).ok());
+    last = chains.AddUpdates(last, 40);
+    EXPECT_EQ(last->async_chain_start(), StartByWalk(two)) << removed;
+  }
+}
+
+// A start without operands that goes before its users.
+TEST(LongAsyncChainsTest, TheStartIsDetached) {
+  Chains chains;
+  HloInstruction* start = chains.AddStartWithoutOperands();
+  const HloInstruction* last = chains.AddUpdates(start, kUpdates);
+  EXPECT_EQ(last->async_chain_start(), start);
+  start->DetachFromOperandsAndUsers();
+  EXPECT_EQ(last->async_chain_start(), nullptr);
 }
 
 // What was at an address before is forgotten.
