@@ -249,6 +249,19 @@ TEST(LongAsyncChainsTest, TheStartIsDetached) {
   EXPECT_EQ(last->async_chain_start(), nullptr);
 }
 
+// Targets change without notice, and with them whether a state passes.
+TEST(LongAsyncChainsTest, TheTargetOfACustomCallChanges) {
+  Chains chains;
+  HloInstruction* one = chains.AddUpdates(chains.AddStart(), kUpdates);
+  HloInstruction* call =
+      chains.entry()->AddInstruction(HloInstruction::CreateCustomCall(
+          one->shape(), {one}, /*custom_call_target=*/"Sharding"));
+  const HloInstruction* last = chains.AddUpdates(call, kUpdates);
+  EXPECT_EQ(last->async_chain_start(), StartByWalk(one));
+  call->set_custom_call_target("other");
+  EXPECT_EQ(last->async_chain_start(), nullptr);
+}
+
 // What was at an address before is forgotten.
 TEST(LongAsyncChainsTest, OneModuleAfterAnother) {
   for (int i = 0; i < 10; ++i) {

@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/literal.h"
@@ -67,6 +68,15 @@ std::unique_ptr<HloModule> Loop(const Edits& edits) {
   return module.ok() ? *std::move(module) : nullptr;
 }
 
+// The loop or one of its tuples waits for something.
+std::vector<Edits> WaitingCases() {
+  return {
+      {{"body=body", "body=body, control-predecessors={first}"}},
+      {{"tuple(a, b, b)", "tuple(a, b, b), control-predecessors={first}"}},
+      {{"tuple(j, z, y)", "tuple(j, z, y), control-predecessors={one}"}},
+  };
+}
+
 HloInstruction* Find(const HloModule& module, absl::string_view name) {
   for (HloComputation* computation : module.computations()) {
     HloInstruction* found = computation->GetInstructionWithName(name);
@@ -116,10 +126,7 @@ TEST(LoopStateTest, ElementsAreResultsOfTheComputation) {
 // Whoever needs the loop's result or its tuples whole, or waits for them, would
 // have to be changed with the state.
 TEST(LoopStateTest, MatchesOnlyInsideIfTheTuplesAreNeeded) {
-  const std::vector<Edits> cases = {
-      {{"body=body", "body=body, control-predecessors={first}"}},
-      {{"tuple(a, b, b)", "tuple(a, b, b), control-predecessors={first}"}},
-      {{"tuple(j, z, y)", "tuple(j, z, y), control-predecessors={one}"}},
+  std::vector<Edits> cases = {
       // The result of the entry.
       {{"w = ", "ROOT w = "},
        {"ROOT last = f32[8] subtract(g, first)", ""},
@@ -130,6 +137,8 @@ TEST(LoopStateTest, MatchesOnlyInsideIfTheTuplesAreNeeded) {
         "subtract(g, first)\n"
         "c = ((s32[], f32[8], f32[8])) tuple(w)"}},
   };
+  const std::vector<Edits> waiting = WaitingCases();
+  cases.insert(cases.end(), waiting.begin(), waiting.end());
   for (const Edits& edits : cases) {
     const std::unique_ptr<HloModule> module = Loop(edits);
     ASSERT_NE(module, nullptr);
@@ -221,11 +230,7 @@ TEST(LoopStateTest, OpensLoopsWhoseTuplesAreNeeded) {
     ASSERT_TRUE(state->Open().ok());
     EXPECT_EQ(module->entry_computation()->instruction_count(), count);
   }
-  for (const Edits& edits : std::vector<Edits>{
-           {{"body=body", "body=body, control-predecessors={first}"}},
-           {{"tuple(a, b, b)", "tuple(a, b, b), control-predecessors={first}"}},
-           {{"tuple(j, z, y)",
-             "tuple(j, z, y), control-predecessors={one}"}}}) {
+  for (const Edits& edits : WaitingCases()) {
     const std::unique_ptr<HloModule> module = Loop(edits);
     ASSERT_NE(module, nullptr);
     EXPECT_FALSE(LoopState::MatchClosed(Find(*module, "w")).has_value());
@@ -276,7 +281,11 @@ TEST(LoopStateTest, BlanksOnlyWhatNobodyReads) {
   for (const int64_t read : {0, 1}) {
     EXPECT_EQ(state->Blank(read).code(), absl::StatusCode::kFailedPrecondition);
   }
+  state->loop()->set_original_value(
+      OriginalValue::CreateFromInstruction(state->loop()));
   ASSERT_TRUE(state->Blank(2).ok());
+  EXPECT_EQ(state->loop()->original_value()->ToString(),
+            R"(({"w" {0}}, {"w" {1}}, {}))");
   EXPECT_EQ(state->loop()->shape().ToString(), "(s32[], f32[8], s32[])");
   EXPECT_EQ(state->body_root()->shape().ToString(), "(s32[], f32[8], s32[])");
   ASSERT_EQ(state->init()->operand(2)->opcode(), HloOpcode::kConstant);
