@@ -262,6 +262,18 @@ TEST(LongAsyncChainsTest, TheTargetOfACustomCallChanges) {
   EXPECT_EQ(last->async_chain_start(), nullptr);
 }
 
+// A tuple of something else, and an element that a tuple does not have.
+TEST(LongAsyncChainsTest, TuplesWithoutTheState) {
+  Chains chains;
+  HloInstruction* start = chains.AddStart();
+  HloInstruction* tuple =
+      chains.entry()->AddInstruction(HloInstruction::CreateTuple({start}));
+  EXPECT_EQ(chains.AddUpdates(tuple, 1)->async_chain_start(), nullptr);
+  HloInstruction* element = chains.entry()->AddInstruction(
+      HloInstruction::CreateGetTupleElement(start->shape(), tuple, 1));
+  EXPECT_EQ(chains.AddUpdates(element, 1)->async_chain_start(), nullptr);
+}
+
 // What was at an address before is forgotten.
 TEST(LongAsyncChainsTest, OneModuleAfterAnother) {
   for (int i = 0; i < 10; ++i) {

@@ -36,6 +36,7 @@ TEST(ForeignFormatTest, NamesWhatReadersOfOtherTextMeet) {
   EXPECT_THAT(NameOfUnwantedFile("\x1f\x8b\x08"), HasSubstr("zcat FILE"));
   EXPECT_EQ(NameOfUnwantedFile("id,lower,upper,size\r\n1,0,4,8\n"), "");
   EXPECT_EQ(NameOfUnwantedFile("kernel k {\n  # of an HloModule \n"), "");
+  EXPECT_EQ(NameOfUnwantedFile(std::string(4096, ' ') + "\nHloModule m\n"), "");
 }
 
 TEST(ForeignFormatTest, NamesWhatLiesBesideModules) {
