@@ -107,6 +107,17 @@ TEST(ModuleFileTest, TakesTheLargestOptimizedModuleOfAFolder) {
                                    "optimizations.txt"));
 }
 
+TEST(ModuleFileTest, NamesOfDumpsTellTheDevice) {
+  const std::string cpu = "module_0004.jit_f.cpu_after_optimizations.txt";
+  EXPECT_EQ(DeviceTypeOfDump(cpu), "cpu");
+  EXPECT_EQ(DeviceTypeOfDump("dump/" + cpu), "cpu");
+  EXPECT_EQ(DeviceTypeOfDump(
+                "dump/module_0012.jit_f.sm_9.0_gpu_after_optimizations.hlo.pb"),
+            "gpu");
+  EXPECT_EQ(DeviceTypeOfDump("module_0004.jit_f.before_optimizations.txt"), "");
+  EXPECT_EQ(DeviceTypeOfDump(cpu + "/f.hlo"), "") << "a folder";
+}
+
 TEST(ModuleFileTest, MissingFileIsNamed) {
   EXPECT_THAT(std::string(ReadModuleFile("/no/such/file").status().message()),
               HasSubstr("/no/such/file"));
