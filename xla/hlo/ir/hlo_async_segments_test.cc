@@ -272,6 +272,9 @@ TEST(LongAsyncChainsTest, TuplesWithoutTheState) {
   HloInstruction* element = chains.entry()->AddInstruction(
       HloInstruction::CreateGetTupleElement(start->shape(), tuple, 1));
   EXPECT_EQ(chains.AddUpdates(element, 1)->async_chain_start(), nullptr);
+  HloInstruction* part = chains.entry()->AddInstruction(
+      HloInstruction::CreateGetTupleElement(start->shape(), start, 1));
+  EXPECT_EQ(chains.AddUpdates(part, 1)->async_chain_start(), nullptr);
 }
 
 // What was at an address before is forgotten.
