@@ -151,6 +151,21 @@ TEST_F(HloModuleTest, PostOrderWhereTheScheduleIsStale) {
               ElementsAre("a", "b", "entry"));
 }
 
+TEST_F(HloModuleTest, PostOrderWhereTheScheduleLacksInstructions) {
+  HloComputation* a = module_.AddEmbeddedComputation(NegateComputation("a"));
+  HloComputation* entry = module_.AddEntryComputation(CallAll("entry", {a}));
+  HloComputation* b = module_.AddEmbeddedComputation(NegateComputation("b"));
+  HloSchedule schedule(&module_);
+  for (HloComputation* c : {a, b, entry}) {
+    schedule.set_sequence(c, c->MakeInstructionPostOrder());
+  }
+  ASSERT_TRUE(module_.set_schedule(schedule).ok());
+  entry->set_root_instruction(entry->AddInstruction(
+      HloInstruction::CreateCall(F32Scalar(), {entry->root_instruction()}, b)));
+  EXPECT_THAT(Names(module_.MakeComputationPostOrder(/*dfs_postorder=*/true)),
+              ElementsAre("a", "b", "entry"));
+}
+
 TEST_F(HloModuleTest, PostOrderOfADeepCallChain) {
   HloComputation* callee =
       module_.AddEmbeddedComputation(NegateComputation("f"));
