@@ -11,14 +11,15 @@ namespace xla::gpu {
 // Whose code generators write the kernels. What they cannot write differs:
 //
 //   kernel     kXla                               kOwn (lowering/)
-//   rows kept  no clz, is-finite, logistic, map,  any elementwise opcode
+//   rows kept  no clz, is-finite, logistic, map,  all of these
 //   in tiles   popcnt, round-nearest-afz, shifts,
 //              sign, powers of integers
 //   reduction  no result in other dimensions, or  both: threads that reduce a
 //              computed with other values,        row write what a loop would
 //              beside one of a loop               of its elements
 //
-// What neither writes is refused by gpu_fusible.h and by the passes.
+// Neither keeps rows of rng or stochastic-convert. Our own compute some opcodes
+// of some types only (reduce-precision): priority-fusion leaves others alone.
 enum class KernelTarget { kXla, kOwn };
 
 // xla, own.
