@@ -43,6 +43,12 @@ bool SlicesAlongMemory(const Shape& whole, const Shape& slice,
          slice.dimensions(dims.back()) == whole.dimensions(dims.back());
 }
 
+// Copies to and from host memory move data as it is, in one order.
+bool ChangesMemory(const HloInstruction& copy) {
+  return copy.shape().layout().memory_space() !=
+         copy.operand(0)->shape().layout().memory_space();
+}
+
 // Where an element of a tuple, or an array (-1), is in a shape.
 ShapeIndex IndexOf(int64_t element) {
   return element < 0 ? ShapeIndex{} : ShapeIndex{element};
@@ -215,7 +221,7 @@ bool LayoutSpread::VisitDefinition(const Value& value,
     case HloOpcode::kIota:
       return true;
     case HloOpcode::kCopy:
-      if (module_ != nullptr) return true;
+      if (module_ != nullptr && !ChangesMemory(*array)) return true;
       break;
     case HloOpcode::kParameter:
       return VisitEntry(value, order);
@@ -254,8 +260,9 @@ bool LayoutSpread::VisitUser(HloInstruction* user, int64_t operand,
     // Read in any order.
     case HloOpcode::kTranspose:
     case HloOpcode::kBroadcast:
-    case HloOpcode::kCopy:
       return true;
+    case HloOpcode::kCopy:
+      return !ChangesMemory(*user) || Add(user, -1, order);
     case HloOpcode::kDynamicSlice:
     case HloOpcode::kSlice:
       return operand == 0 &&
