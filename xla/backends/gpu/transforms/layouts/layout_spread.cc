@@ -337,8 +337,7 @@ bool LayoutSpread::VisitEntry(const Value& value, const MemoryOrder& order) {
            OrderOf(shape) == OrderOf(ShapeOf(value));
   };
   const auto add_alias = [&](HloInstruction* other, const ShapeIndex& at) {
-    return at.size() <= 1 &&
-           ShapeUtil::SameDimensions(ShapeUtil::GetSubshape(other->shape(), at),
+    return ShapeUtil::SameDimensions(ShapeUtil::GetSubshape(other->shape(), at),
                                      ShapeOf(value)) &&
            Add(other, at.empty() ? -1 : at[0], order);
   };

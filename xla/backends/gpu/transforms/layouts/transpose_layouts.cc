@@ -46,8 +46,8 @@ bool IsMove(const HloInstruction& instruction, bool copies) {
     return MayBecomeBitcast(instruction);
   }
   return copies && instruction.opcode() == HloOpcode::kCopy &&
-         instruction.shape().IsArray() && !instruction.has_sharding() &&
-         MayBecomeBitcast(instruction) && !MovesNothing(instruction);
+         !instruction.has_sharding() && MayBecomeBitcast(instruction) &&
+         !MovesNothing(instruction);
 }
 
 // The bytes that transposes, and with `copies` copies, no longer move, less
