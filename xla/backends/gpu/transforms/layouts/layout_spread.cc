@@ -45,8 +45,10 @@ bool SlicesAlongMemory(const Shape& whole, const Shape& slice,
 
 // Copies to and from host memory move data as it is, in one order.
 bool ChangesMemory(const HloInstruction& copy) {
-  return copy.shape().layout().memory_space() !=
-         copy.operand(0)->shape().layout().memory_space();
+  const Shape& from = copy.operand(0)->shape();
+  const Shape& to = copy.shape();
+  return from.has_layout() && to.has_layout() &&
+         from.layout().memory_space() != to.layout().memory_space();
 }
 
 // Where an element of a tuple, or an array (-1), is in a shape.
