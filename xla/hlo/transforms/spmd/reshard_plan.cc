@@ -37,7 +37,8 @@
 //   permute     same tile counts, other devices
 //
 // Dijkstra's algorithm finds the cheapest sequence; states are few, since there
-// are few axes, and the search gives up after kMaxStatesVisited. Dimensions
+// are few axes, and the search gives up after kMaxStatesVisited or kMaxRelaxed.
+// With many axes, a whole value is gathered without a search. Dimensions
 // that tiles do not divide evenly cost extra halos, which are included
 // (Received).
 
@@ -47,7 +48,10 @@ namespace {
 // Lists of devices longer than this are not searched for a rule.
 constexpr int64_t kMaxListedDevices = 4096;
 constexpr int64_t kMaxStatesVisited = 4000;
-// States of more axes than these are too many to look at twice.
+// With many axes each state has hundreds of neighbors.
+constexpr int64_t kMaxRelaxed = 40000;
+// States of more axes than these are too many to look at twice, and at all
+// where the target is whole.
 constexpr int64_t kMaxPrimeAxes = 6;
 // Halos between more tiles than these are not planned.
 constexpr int64_t kMaxRetiled = 512;
@@ -176,6 +180,9 @@ class Search {
 
   // Dijkstra's algorithm; ties go to who came first.
   bool Run(ReshardPlan* plan);
+  // To a whole value by one gather per dimension, minor ones first. A device
+  // receives the other tiles once each, the least where all are full.
+  bool GatherAll(ReshardPlan* plan) const;
 
  private:
   struct Node {
@@ -234,12 +241,14 @@ class Search {
   using Entry = std::tuple<double, int64_t, const CutAxes*>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
   int64_t order_ = 0;
+  int64_t relaxed_ = 0;
 };
 
 // The usual relaxation. Each step adds a constant to its bytes, next to nothing
 // for local slices.
 void Search::Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
                    CutAxes after, double bytes) {
+  ++relaxed_;
   // Among plans of equally many bytes, prefer the fewest steps.
   const double reached =
       cost + bytes +
@@ -493,7 +502,7 @@ bool Search::Run(ReshardPlan* plan) {
       absl::c_reverse(plan->steps);
       return true;
     }
-    if (++visited > kMaxStatesVisited) return false;
+    if (++visited > kMaxStatesVisited || relaxed_ > kMaxRelaxed) return false;
     Slices(*cuts, cost);
     Gathers(*cuts, cost);
     Exchanges(*cuts, cost);
@@ -501,6 +510,21 @@ bool Search::Run(ReshardPlan* plan) {
     Permutes(*cuts, cost);
   }
   return false;
+}
+
+bool Search::GatherAll(ReshardPlan* plan) const {
+  CutAxes cuts = plan->before;
+  for (int64_t d = static_cast<int64_t>(cuts.size()) - 1; d >= 0; --d) {
+    if (cuts[d].empty()) continue;
+    CutAxes after = cuts;
+    after[d].clear();
+    const std::optional<double> bytes = GatherBytes(cuts, after, d);
+    if (!bytes.has_value()) return false;
+    plan->bytes += *bytes + 1;
+    plan->steps.push_back({ReshardStep::Kind::kAllGather, after});
+    cuts = std::move(after);
+  }
+  return true;
 }
 
 // Tile dimensions of data; none of a replicated value.
@@ -651,8 +675,13 @@ std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
     };
     plan->manual_axes = manual(source, *from);
     plan->before = cuts(*from);
+    const CutAxes after = cuts(*to);
+    const bool is_known =
+        plan->axes.size() > kMaxPrimeAxes &&
+        absl::c_all_of(after, [](const auto& dim) { return dim.empty(); });
+    Search search(base_shape, *plan, after);
     if (plan->manual_axes != manual(target, *to) ||
-        !Search(base_shape, *plan, cuts(*to)).Run(&*plan)) {
+        !(is_known ? search.GatherAll(&*plan) : search.Run(&*plan))) {
       plan.reset();
     }
     return plan;
