@@ -67,37 +67,144 @@ TEST(SmemHazardsTest, BarriersOrderWhateverLiesBetween) {
   EXPECT_EQ(arcs("sync warp\n"), 1);
 }
 
+// Arcs between buffers %A and %B: from A to B, and from B to A.
+std::pair<int, int> ArcsBetween(absl::string_view body, OrderedPairs ordered) {
+  const kir::Kernel kernel = Parse(absl::StrCat(
+      "alloc %A : shared f32[64]\nalloc %B : shared f32[64]\n", body));
+  const absl::StatusOr<SmemFlow> flow = SmemFlow::Create(kernel);
+  EXPECT_TRUE(flow.ok()) << flow.status();
+  const SmemFootprints footprints(*flow);
+  const kir::BufferId a = *kernel.FindBuffer("A"), b = *kernel.FindBuffer("B");
+  std::pair<int, int> arcs = {0, 0};
+  SmemHazards(*flow, footprints)
+      .BetweenAnywhere(a, b, ordered, [&](const SmemArc& arc) {
+        ++(flow->accesses()[arc.from].buffer == a ? arcs.first : arcs.second);
+        return true;
+      });
+  return arcs;
+}
+
 // Between two buffers: the same, also where the barrier stands in a loop that
 // holds but one of the accesses; who asks for the first gets one in all.
 TEST(SmemHazardsTest, PairsInOrderHaveNoArcs) {
   const auto arcs = [](absl::string_view sync, OrderedPairs ordered) {
-    const kir::Kernel kernel =
-        Parse(absl::StrCat("alloc %A : shared f32[64]\n"
-                           "alloc %B : shared f32[64]\n"
-                           "for %i : serial [0, 1) {\n"
-                           "%A[tid.x] = copy(%in[tid.x])\n"
-                           "%A[63-tid.x] = copy(%in[tid.x])\n",
-                           sync,
-                           "}\n"
-                           "%B[tid.x] = copy(%in[tid.x])\n"
-                           "%B[63-tid.x] = copy(%in[tid.x])\n"));
+    return ArcsBetween(absl::StrCat("for %i : serial [0, 1) {\n"
+                                    "%A[tid.x] = copy(%in[tid.x])\n"
+                                    "%A[63-tid.x] = copy(%in[tid.x])\n",
+                                    sync,
+                                    "}\n"
+                                    "%B[tid.x] = copy(%in[tid.x])\n"
+                                    "%B[63-tid.x] = copy(%in[tid.x])\n"),
+                       ordered);
+  };
+  using Arcs = std::pair<int, int>;
+  EXPECT_EQ(arcs("sync block\n", OrderedPairs::kSkip), Arcs(0, 0));
+  EXPECT_EQ(arcs("sync block\n", OrderedPairs::kFirst), Arcs(1, 0));
+  EXPECT_EQ(arcs("", OrderedPairs::kSkip), Arcs(4, 0));
+  EXPECT_EQ(arcs("", OrderedPairs::kFirst), Arcs(4, 0));
+}
+
+// A barrier before the access, in a loop that holds it alone, counts as well;
+// one behind it, or before the other access, does not.
+TEST(SmemHazardsTest, BarriersOnTheWayIntoLoopsOrder) {
+  const auto arcs = [](absl::string_view before_a, absl::string_view before_b,
+                       absl::string_view after_b) {
+    return ArcsBetween(absl::StrCat("for %i : serial [0, 1) {\n", before_a,
+                                    "%A[tid.x] = copy(%in[tid.x])\n}\n"
+                                    "for %j : serial [0, 1) {\n",
+                                    before_b, "%B[tid.x] = copy(%in[tid.x])\n",
+                                    after_b, "}\n"),
+                       OrderedPairs::kSkip)
+        .first;
+  };
+  const char* sync = "sync block\n";
+  EXPECT_EQ(arcs("", sync, ""), 0);
+  EXPECT_EQ(arcs(sync, "", ""), 1);
+  EXPECT_EQ(arcs("", "", sync), 1);
+}
+
+// Around a loop, each direction needs a barrier of its own.
+TEST(SmemHazardsTest, BarriersInLoopsOrderOneWay) {
+  const auto arcs = [](absl::string_view before, absl::string_view between,
+                       absl::string_view after) {
+    const std::pair<int, int> arcs = ArcsBetween(
+        absl::StrCat("for %i : serial [0, 4) {\n", before,
+                     "%A[tid.x] = copy(%in[tid.x])\n", between,
+                     "%B[63-tid.x] = copy(%in[tid.x])\n", after, "}\n"),
+        OrderedPairs::kSkip);
+    return std::pair<bool, bool>(arcs.first > 0, arcs.second > 0);
+  };
+  using Arcs = std::pair<bool, bool>;
+  const char* sync = "sync block\n";
+  EXPECT_EQ(arcs("", sync, sync), Arcs(false, false));
+  EXPECT_EQ(arcs(sync, sync, ""), Arcs(false, false));
+  EXPECT_TRUE(arcs("", sync, "").second);
+  EXPECT_TRUE(arcs("", "", sync).first);
+  EXPECT_TRUE(arcs(sync, "", "").first);
+}
+
+// Who describes an order hears of both directions, though a pair before has
+// told of one.
+TEST(SmemHazardsTest, FirstArcsAreThoseOfEachDirection) {
+  const std::pair<int, int> arcs = ArcsBetween(
+      "%A[tid.x] = copy(%in[tid.x])\n"
+      "sync block\n"
+      "for %i : serial [0, 4) {\n"
+      "%A[63-tid.x] = copy(%in[tid.x])\n"
+      "sync block\n"
+      "%B[tid.x] = copy(%in[tid.x])\n"
+      "sync block\n"
+      "}\n",
+      OrderedPairs::kFirst);
+  EXPECT_GT(arcs.first, 0);
+  EXPECT_GT(arcs.second, 0);
+}
+
+// No barrier waits for transfers.
+TEST(SmemHazardsTest, TransfersAreNotInOrder) {
+  const auto arcs = [](absl::string_view a, absl::string_view b) {
+    return ArcsBetween(
+               absl::StrCat("%A[tid.x] = copy(%in[tid.x])", a,
+                            "\nsync block\n%B[tid.x] = copy(%in[tid.x])", b,
+                            "\n"),
+               OrderedPairs::kSkip)
+        .first;
+  };
+  const char* async = " {async=cp}";
+  EXPECT_EQ(arcs("", ""), 0);
+  EXPECT_EQ(arcs(async, ""), 1);
+  EXPECT_EQ(arcs("", async), 1);
+}
+
+// Elements of two buffers meet where their addresses say, up to the last ones.
+TEST(SmemFootprintsTest, ElementsMeetAtTheirAddresses) {
+  const auto meet = [](absl::string_view a, int64_t address_a,
+                       absl::string_view b, int64_t address_b) {
+    const kir::Kernel kernel = Parse(absl::StrCat(
+        "alloc %A : shared f32[64]\nalloc %B : shared f32[64]\n%A[", a,
+        "] = copy(%in[tid.x])\n%B[", b, "] = copy(%in[tid.x])\n"));
     const absl::StatusOr<SmemFlow> flow = SmemFlow::Create(kernel);
     EXPECT_TRUE(flow.ok()) << flow.status();
     const SmemFootprints footprints(*flow);
-    const SmemHazards hazards(*flow, footprints);
-    const kir::BufferId a = *kernel.FindBuffer("A"),
-                        b = *kernel.FindBuffer("B");
-    int anywhere = 0;
-    hazards.BetweenAnywhere(a, b, ordered, [&](const SmemArc&) {
-      ++anywhere;
-      return true;
-    });
-    return anywhere;
+    int of_a = -1, of_b = -1;
+    for (int i = 0; i < static_cast<int>(flow->accesses().size()); ++i) {
+      const kir::BufferId buffer = flow->accesses()[i].buffer;
+      if (buffer == *kernel.FindBuffer("A")) of_a = i;
+      if (buffer == *kernel.FindBuffer("B")) of_b = i;
+    }
+    const ThreadConflict conflict =
+        footprints.Between(of_a, address_a, of_b, address_b);
+    EXPECT_EQ(footprints.Between(of_b, address_b, of_a, address_a), conflict);
+    return conflict;
   };
-  EXPECT_EQ(arcs("sync block\n", OrderedPairs::kSkip), 0);
-  EXPECT_EQ(arcs("sync block\n", OrderedPairs::kFirst), 1);
-  EXPECT_EQ(arcs("", OrderedPairs::kSkip), 4);
-  EXPECT_EQ(arcs("", OrderedPairs::kFirst), 4);
+  const char* rotated = "(tid.x+32)%64";
+  EXPECT_EQ(meet("tid.x", 0, "tid.x", 0), ThreadConflict::kSameThread);
+  EXPECT_EQ(meet("tid.x", 0, "tid.x", 128), ThreadConflict::kBlock);
+  EXPECT_EQ(meet("tid.x", 0, rotated, 128), ThreadConflict::kSameThread);
+  EXPECT_EQ(meet("tid.x", 128, rotated, 0), ThreadConflict::kSameThread);
+  EXPECT_EQ(meet("tid.x", 0, "tid.x", 256), ThreadConflict::kApart);
+  // The last element of A is that of two threads.
+  EXPECT_EQ(meet("min(tid.x+1, 63)", 0, "tid.x", 4), ThreadConflict::kWarp);
 }
 
 TEST(RaceCheckerTest, SeesMissingBarriers) {
