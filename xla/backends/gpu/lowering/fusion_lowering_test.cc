@@ -20,47 +20,6 @@ using FusionLoweringTest = FusionLoweringTestBase;
 
 constexpr int64_t kThreadsOfMultiprocessor = 2048;
 
-// They are written on the way to the tile, also beside its last rows; what has
-// other operands is not.
-TEST_F(FusionLoweringTest, WhatLiesAsTilesAreReadIsComputedFromTheirValues) {
-  EXPECT_EQ(Compare(R"(
-ENTRY e {
-  p = f32[3,35,50] parameter(0)
-  q = f32[3,35,50] parameter(1)
-  m = f32[3,35,50] multiply(p, q)
-  t = f32[3,50,35] transpose(m), dimensions={0,2,1}
-  n = f32[3,50,35] negate(t)
-  x = f32[3,35,50] exponential(p)
-  r = f32[35,3,50] transpose(m), dimensions={1,0,2}
-  b = f32[105,50] bitcast(m)
-  ROOT o = (f32[3,50,35], f32[3,35,50], f32[35,3,50], f32[105,50])
-      tuple(n, x, r, b)
-})"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose"));
-  EXPECT_EQ(ops_["mul"], 1);
-  device_threads_ = 1;
-  EXPECT_EQ(Compare(R"(
-ENTRY e {
-  p = bf16[70,130] parameter(0)
-  t = bf16[130,70] transpose(p), dimensions={1,0}
-  n = bf16[70,130] negate(p)
-  ROOT o = (bf16[130,70], bf16[70,130]) tuple(t, n)
-})"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose"));
-  EXPECT_EQ(Compare(R"(
-ENTRY e {
-  p = f32[40,50] parameter(0)
-  q = f32[40,50] parameter(1)
-  t = f32[50,40] transpose(p), dimensions={1,0}
-  n = f32[40,50] negate(q)
-  ROOT o = (f32[50,40], f32[40,50]) tuple(t, n)
-})"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose", "loop"));
-}
-
 // What lies in one order in memory, or in rows of one order, is computed in one
 // loop, which reads its operands once.
 TEST_F(FusionLoweringTest, ResultsThatBitcastsOrRowsRelateShareALoop) {
@@ -88,7 +47,25 @@ ENTRY e {
               absl::OkStatus());
     EXPECT_EQ(ops_["neg"], 1);
   }
-  // Short rows stay apart.
+  // Columns, arrays of another size and short rows stay apart.
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[40,3] parameter(0)
+  n = f32[40,3] negate(p)
+  c = f32[40,3]{0,1} copy(n)
+  ROOT t = (f32[40,3], f32[40,3]{0,1}) tuple(n, c)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(ops_["neg"], 2);
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[3,40] parameter(0)
+  n = f32[3,40] negate(p)
+  b = f32[2,3,40] broadcast(n), dimensions={1,2}
+  ROOT t = (f32[3,40], f32[2,3,40]) tuple(n, b)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(ops_["neg"], 2);
   EXPECT_EQ(Compare(R"(
 ENTRY e {
   p = f32[3,40,4] parameter(0)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,9 +70,13 @@ class FusionLoweringTestBase : public ::testing::Test {
               loop != nullptr && loop->kind == kir::LoopKind::kVectorize;
           if (const auto* expr = statement.As<kir::Expr>()) ++ops_[expr->op];
         });
+    std::set<int64_t> written;
     for (const KernelPart& part : lowered->parts) {
       kinds_.push_back(std::string(part.kind));
       why_ = part.why;
+      for (int64_t result : part.results) {
+        EXPECT_TRUE(written.insert(result).second) << result << " twice";
+      }
     }
     return lowered;
   }
