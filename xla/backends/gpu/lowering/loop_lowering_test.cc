@@ -102,13 +102,16 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
            "mantissa_bits=5\n"
            "u = bf16[40] reduce-precision(b), exponent_bits=8, "
            "mantissa_bits=2\n"
-           "i = f32[6] constant({inf, -inf, nan, -0, 1.9999999, 65536})\n"
-           "w = f32[6] reduce-precision(i), exponent_bits=5, "
+           "i = f32[9] constant({inf, -inf, nan, -0, 1.9999999, 65536, "
+           "1.0029297, 1.00097656, 1e-40})\n"
+           "w = f32[9] reduce-precision(i), exponent_bits=5, "
            "mantissa_bits=9\n"
-           "v = f32[6] reduce-precision(i), exponent_bits=1, "
+           "v = f32[9] reduce-precision(i), exponent_bits=1, "
            "mantissa_bits=9\n"
-           "ROOT o = (f32[40], f32[40], f32[40], f16[40], bf16[40], f32[6], "
-           "f32[6]) tuple(q, r, s, t, u, w, v)",
+           "j = f32[9] reduce-precision(i), exponent_bits=8, "
+           "mantissa_bits=22\n"
+           "ROOT o = (f32[40], f32[40], f32[40], f16[40], bf16[40], f32[9], "
+           "f32[9], f32[9]) tuple(q, r, s, t, u, w, v, j)",
            // Infinities tell the signs of zeros.
            "p = f32[3] parameter(0)\nc = f32[3] constant({0, -0, -0})\n"
            "d = f32[3] constant({-0, 0, -0})\no = f32[] constant(1)\n"
