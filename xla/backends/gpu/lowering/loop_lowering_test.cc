@@ -110,8 +110,9 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
            "mantissa_bits=9\n"
            "j = f32[9] reduce-precision(i), exponent_bits=8, "
            "mantissa_bits=22\n"
+           "k = u32[9] bitcast-convert(j)\n"
            "ROOT o = (f32[40], f32[40], f32[40], f16[40], bf16[40], f32[9], "
-           "f32[9], f32[9]) tuple(q, r, s, t, u, w, v, j)",
+           "f32[9], u32[9]) tuple(q, r, s, t, u, w, v, k)",
            // Infinities tell the signs of zeros.
            "p = f32[3] parameter(0)\nc = f32[3] constant({0, -0, -0})\n"
            "d = f32[3] constant({-0, 0, -0})\no = f32[] constant(1)\n"
