@@ -338,7 +338,6 @@ absl::StatusOr<Operand> ElementEmitter::RoundBits(const HloInstruction& hlo,
     const Operand half = emit("add", odd, AffineExpr(unit / 2 - 1));
     rounded =
         emit("and", emit("add", size, half), AffineExpr(2 * sign_bit - unit));
-    rounded = select(compare("lt", size, infinity), rounded, size);
   }
   if (hlo.exponent_bits() < exponent) {
     const int64_t bias = (int64_t{1} << (exponent - 1)) - 1;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/lowering/fusion_lowering_test_base.h"
@@ -77,7 +78,7 @@ ENTRY e {
 })")),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("column-reduction"));
-  // Other rows, and rows that do not lie in order.
+  // Other rows.
   EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {
   p = f32[6,12,10] parameter(0)
@@ -89,6 +90,24 @@ ENTRY e {
 })")),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("row-reduction", "row-reduction"));
+  // Rows that do not lie in the order of their numbers.
+  for (absl::string_view reductions :
+       {"s = f32[6] reduce(p, z), dimensions={1}, to_apply=add\n"
+        "r = f32[3,2] reduce(b, z), dimensions={2}, to_apply=add",
+        "r = f32[3,2] reduce(b, z), dimensions={2}, to_apply=add\n"
+        "s = f32[6] reduce(p, z), dimensions={1}, to_apply=add"}) {
+    EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[6,120] parameter(0)
+  b = f32[3,2,120]{2,0,1} bitcast(p)
+  z = f32[] constant(0)
+)",
+                                   reductions, R"(
+  ROOT t = (f32[6], f32[3,2]) tuple(s, r)
+})")),
+              absl::OkStatus());
+    EXPECT_THAT(kinds_, ElementsAre("row-reduction", "row-reduction"));
+  }
 }
 
 TEST_F(RowLoweringTest, InitialValuesAreTakenOnce) {
