@@ -1,12 +1,16 @@
 #include "xla/hlo/transforms/simplifiers/hlo_constant_folding.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -19,6 +23,11 @@
 
 namespace xla {
 namespace {
+
+// OpenXLA's maximum of elements of a result and of its operands.
+constexpr int64_t kMaxElementsOfXla = 45 * 1000 * 1000;
+// OpenXLA has none, and takes as long as it takes.
+constexpr int64_t kMaxOperationsAsXla = int64_t{1} << 30;
 
 // What a sort or a decomposition does with one element, roughly.
 constexpr double kOperationsPerElement = 32;
@@ -48,11 +57,18 @@ bool IsCandidate(const HloInstruction& hlo) {
       !HloEvaluator::IsOpcodeImplemented(hlo.opcode())) {
     return false;
   }
-  return HloPredicateIsNotOp<
-      HloOpcode::kCall, HloOpcode::kConditional, HloOpcode::kConstant,
-      HloOpcode::kCustomCall, HloOpcode::kDomain, HloOpcode::kFusion,
-      HloOpcode::kOptimizationBarrier, HloOpcode::kRng, HloOpcode::kWhile>(
-      &hlo);
+  return HloPredicateIsNotOp<HloOpcode::kConstant, HloOpcode::kDomain,
+                             HloOpcode::kFusion,
+                             HloOpcode::kOptimizationBarrier>(&hlo);
+}
+
+// Whether it computes something else, for longer than anyone knows, or what the
+// evaluator does not know, wherever it is called.
+bool ForbidsFolding(const HloInstruction& hlo) {
+  return HloPredicateIsOp<HloOpcode::kAfterAll, HloOpcode::kCustomCall,
+                          HloOpcode::kOptimizationBarrier, HloOpcode::kRng,
+                          HloOpcode::kWhile>(&hlo) ||
+         !HloEvaluator::IsOpcodeImplemented(hlo.opcode());
 }
 
 bool IsFloat(const Shape& shape) {
@@ -64,32 +80,74 @@ bool IsFloat(const Shape& shape) {
 bool IsMovement(HloOpcode opcode) {
   return HloOpcodeIsOneOf<
       HloOpcode::kBitcast, HloOpcode::kBroadcast, HloOpcode::kConcatenate,
-      HloOpcode::kCopy, HloOpcode::kDynamicSlice,
-      HloOpcode::kDynamicUpdateSlice, HloOpcode::kGather, HloOpcode::kPad,
+      HloOpcode::kConstant, HloOpcode::kCopy, HloOpcode::kDynamicSlice,
+      HloOpcode::kDynamicUpdateSlice, HloOpcode::kGather,
+      HloOpcode::kGetTupleElement, HloOpcode::kPad, HloOpcode::kParameter,
       HloOpcode::kReshape, HloOpcode::kReverse, HloOpcode::kSelect,
-      HloOpcode::kSlice, HloOpcode::kTranspose>(opcode);
+      HloOpcode::kSlice, HloOpcode::kTranspose, HloOpcode::kTuple>(opcode);
 }
 
+// What is called is asked on its own.
 bool IsFloatArithmetic(const HloInstruction& hlo) {
-  if (IsMovement(hlo.opcode())) return false;
+  if (IsMovement(hlo.opcode()) ||
+      HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kConditional,
+                       HloOpcode::kFusion>(&hlo)) {
+    return false;
+  }
   return IsFloat(hlo.shape()) ||
          absl::c_any_of(hlo.operands(), [](const HloInstruction* operand) {
            return IsFloat(operand->shape());
          });
 }
 
-// Operations on elements that evaluating takes, from above.
-double Operations(const HloInstruction& hlo) {
-  double elements = static_cast<double>(ShapeUtil::ElementsIn(hlo.shape()));
+// Operations on elements that evaluating instructions takes, from above.
+class OperationCounts {
+ public:
+  explicit OperationCounts(bool fold_float_arithmetic)
+      : fold_float_arithmetic_(fold_float_arithmetic) {}
+
+  // To be told of callees before callers.
+  void Add(const HloComputation& computation);
+  // Infinite where they must not be evaluated.
+  double Of(const HloInstruction& hlo) const;
+
+ private:
+  const bool fold_float_arithmetic_;
+  absl::flat_hash_map<const HloComputation*, double> computations_;
+};
+
+void OperationCounts::Add(const HloComputation& computation) {
+  double operations = 0;
+  for (const HloInstruction* hlo : computation.instructions()) {
+    operations += Of(*hlo);
+  }
+  computations_[&computation] = operations;
+}
+
+double OperationCounts::Of(const HloInstruction& hlo) const {
+  if (ForbidsFolding(hlo) ||
+      (!fold_float_arithmetic_ && IsFloatArithmetic(hlo))) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double elements =
+      static_cast<double>(ShapeUtil::ElementsInRecursive(hlo.shape()));
   double results = elements;
   for (const HloInstruction* operand : hlo.operands()) {
-    elements += static_cast<double>(ShapeUtil::ElementsIn(operand->shape()));
+    elements +=
+        static_cast<double>(ShapeUtil::ElementsInRecursive(operand->shape()));
   }
-  double each = 1;
-  for (const HloComputation* called : hlo.called_computations()) {
-    each += static_cast<double>(called->instruction_count());
+  double called = 0;
+  for (const HloComputation* computation : hlo.called_computations()) {
+    called += computations_.at(computation);
   }
+  // Nothing is called for no element, but what is forbidden stays so.
+  if (std::isinf(called)) return called;
+  const double each = 1 + called;
   switch (hlo.opcode()) {
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kFusion:
+      return elements + called;
     case HloOpcode::kDot:
       return HloCostAnalysis::GetDotFlops(hlo.operand(0)->shape(), hlo.shape(),
                                           hlo.dot_dimension_numbers());
@@ -115,8 +173,12 @@ double Operations(const HloInstruction& hlo) {
 class Folder {
  public:
   Folder(const HloConstantFoldingOptions& options,
-         const std::function<bool(const Shape&)>& can_fold_shape)
-      : options_(options), can_fold_shape_(can_fold_shape) {}
+         const std::function<bool(const Shape&)>& can_fold_shape,
+         bool sizes_as_xla, const OperationCounts& counts)
+      : options_(options),
+        can_fold_shape_(can_fold_shape),
+        sizes_as_xla_(sizes_as_xla),
+        counts_(counts) {}
 
   absl::StatusOr<bool> Run(HloComputation* computation) {
     bool changed = false;
@@ -125,7 +187,7 @@ class Folder {
           (hlo->opcode() == HloOpcode::kCopy && options_.is_layout_sensitive)) {
         continue;
       }
-      if (!options_.fold_float_arithmetic && IsFloatArithmetic(*hlo)) continue;
+      if (std::isinf(counts_.Of(*hlo))) continue;
       std::unique_ptr<HloInstruction> folded;
       if (IsOfConstants(*hlo)) {
         folded = Fold(*hlo);
@@ -151,12 +213,15 @@ class Folder {
 
   const HloConstantFoldingOptions& options_;
   const std::function<bool(const Shape&)>& can_fold_shape_;
+  const bool sizes_as_xla_;
+  const OperationCounts& counts_;
   HloEvaluator evaluator_;
 };
 
 bool Folder::IsOfConstants(const HloInstruction& hlo) const {
   // Elements of constants: those of broadcasts take no memory yet.
   int64_t read = 0;
+  int64_t largest = ShapeUtil::ElementsIn(hlo.shape());
   bool any_broadcast = false;
   for (const HloInstruction* operand : hlo.unique_operands()) {
     if (IsKnownConstant(*operand)) {
@@ -166,6 +231,7 @@ bool Folder::IsOfConstants(const HloInstruction& hlo) const {
     } else {
       return false;
     }
+    largest = std::max(largest, ShapeUtil::ElementsIn(operand->shape()));
   }
   if (any_broadcast &&
       (hlo.opcode() == HloOpcode::kPad ||
@@ -174,10 +240,17 @@ bool Folder::IsOfConstants(const HloInstruction& hlo) const {
        }))) {
     return false;
   }
+  if (can_fold_shape_ && !can_fold_shape_(hlo.shape())) return false;
+  if (counts_.Of(hlo) > static_cast<double>(options_.max_operations)) {
+    return false;
+  }
+  if (sizes_as_xla_) {
+    return largest <= kMaxElementsOfXla && hlo.opcode() != HloOpcode::kFft &&
+           (options_.aggressive ||
+            HloPredicateIsNotOp<HloOpcode::kBroadcast, HloOpcode::kIota>(&hlo));
+  }
   return ShapeUtil::ByteSizeOf(hlo.shape()) <= options_.max_bytes &&
-         (options_.aggressive || ShapeUtil::ElementsIn(hlo.shape()) <= read) &&
-         (!can_fold_shape_ || can_fold_shape_(hlo.shape())) &&
-         Operations(hlo) <= static_cast<double>(options_.max_operations);
+         (options_.aggressive || ShapeUtil::ElementsIn(hlo.shape()) <= read);
 }
 
 std::unique_ptr<HloInstruction> Folder::Fold(const HloInstruction& hlo) {
@@ -217,24 +290,31 @@ std::unique_ptr<HloInstruction> Folder::FoldUniform(HloInstruction* hlo) {
 
 }  // namespace
 
-HloConstantFolding::HloConstantFolding(Level level) {
-  options_.aggressive = level == Level::kAggressive;
-  options_.uniform_values = false;
-}
+HloConstantFolding::HloConstantFolding(Level level)
+    : HloConstantFolding([level] {
+        Options options;
+        options.level = level;
+        return options;
+      }()) {}
 
 HloConstantFolding::HloConstantFolding(const Options& options)
-    : can_fold_shape_(options.can_fold_shape) {
+    : can_fold_shape_(options.can_fold_shape), sizes_as_xla_(true) {
   options_.aggressive = options.level == Level::kAggressive;
   options_.fold_float_arithmetic = options.fold_float_arithmetic;
   options_.is_layout_sensitive = options.is_layout_sensitive;
   options_.uniform_values = false;
+  options_.max_operations = kMaxOperationsAsXla;
 }
 
 absl::StatusOr<bool> HloConstantFolding::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   bool changed = false;
-  Folder folder(options_, can_fold_shape_);
+  OperationCounts counts(options_.fold_float_arithmetic);
+  for (const HloComputation* computation : module->MakeComputationPostOrder()) {
+    counts.Add(*computation);
+  }
+  Folder folder(options_, can_fold_shape_, sizes_as_xla_, counts);
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     TF_ASSIGN_OR_RETURN(const bool folded, folder.Run(computation));

@@ -58,22 +58,28 @@ struct HloConstantFoldingOptions {
 //           z = f32[8] multiply(x, y)
 //   after:  z = f32[8] broadcast(6)
 //
+// Calls and conditionals of constants are evaluated with what they call.
+//
+//   before: f: x * x     a = f32[2] constant({2, 3}), c = f32[2] call(a), f
+//   after:  c = f32[2] constant({4, 9})
+//
 // What the evaluator does not support stays. Legal because a value that does
 // not depend on parameters is the same in each run; floats are rounded as the
 // evaluator rounds them, from which a device may differ in the last place.
 //
-// Leaves alone: random numbers, side effects, control dependencies and flow,
-// calls, fusions and their bodies, custom calls, asynchronous and communicating
-// instructions, tuples, dynamic shapes, optimization barriers and what depends
-// on them, constants whose elements the text elides, and results that have more
-// elements than the constants they read, exceed a limit or take more operations
-// than allowed.
-// O(instructions and what is computed).
+// Leaves alone: random numbers, loops, side effects, custom calls, asynchronous
+// and communicating instructions, tokens, optimization barriers and what
+// depends on them, and whatever calls such; control dependencies, fusions and
+// their bodies, tuples, dynamic shapes, constants whose elements the text
+// elides, and results that have more elements than the constants they read,
+// exceed a limit or take more operations than allowed. O(instructions and what
+// is computed).
 class HloConstantFolding : public HloModulePass {
  public:
   enum class Level {
-    // Results of no more elements than the constants they read.
+    // All but broadcasts and iotas.
     kDefault,
+    // Those, too.
     kAggressive,
   };
   struct Options {
@@ -84,7 +90,9 @@ class HloConstantFolding : public HloModulePass {
     std::function<bool(const Shape&)> can_fold_shape;
   };
 
-  // OpenXLA's constructors: without uniform values, as OpenXLA has it.
+  // OpenXLA's constructors fold what OpenXLA folds: results of up to 45 million
+  // elements, also where they have more than what they read, but no FFTs, and
+  // uniform values like all others.
   explicit HloConstantFolding(Level level = Level::kDefault);
   explicit HloConstantFolding(const Options& options);
   explicit HloConstantFolding(const HloConstantFoldingOptions& options)
@@ -100,6 +108,7 @@ class HloConstantFolding : public HloModulePass {
  private:
   HloConstantFoldingOptions options_;
   std::function<bool(const Shape&)> can_fold_shape_;
+  bool sizes_as_xla_ = false;
 };
 
 }  // namespace xla

@@ -40,6 +40,61 @@ TEST(HloConstantFoldingTest, ConstructorsOfOthersLeaveUniformValues) {
       HloOpcode::kBroadcast);
 }
 
+constexpr char kGrowing[] = R"(
+HloModule m
+ENTRY e {
+  a = f32[2] constant({1, 2})
+  zero = f32[] constant(0)
+  ROOT p = f32[9] pad(a, zero), padding=3_4
+})";
+
+constexpr char kBroadcast[] = R"(
+HloModule m
+ENTRY e {
+  a = f32[2] constant({1, 2})
+  ROOT b = f32[2,3] broadcast(a), dimensions={0}
+})";
+
+constexpr char kFft[] = R"(
+HloModule m
+ENTRY e {
+  a = c64[2] constant({(1, 0), (2, 0)})
+  ROOT f = c64[2] fft(a), fft_type=FFT, fft_length={2}
+})";
+
+TEST(HloConstantFoldingTest, ConstructorsOfOthersFoldLargeResults) {
+  EXPECT_EQ(RootAfter(HloConstantFolding(), kGrowing), HloOpcode::kConstant);
+  EXPECT_EQ(
+      RootAfter(HloConstantFolding(HloConstantFoldingOptions()), kGrowing),
+      HloOpcode::kPad);
+  EXPECT_EQ(RootAfter(HloConstantFolding(), kBroadcast), HloOpcode::kBroadcast);
+  EXPECT_EQ(
+      RootAfter(HloConstantFolding(HloConstantFolding::Level::kAggressive),
+                kBroadcast),
+      HloOpcode::kConstant);
+  EXPECT_EQ(RootAfter(HloConstantFolding(), kFft), HloOpcode::kFft);
+  EXPECT_EQ(RootAfter(HloConstantFolding(HloConstantFoldingOptions()), kFft),
+            HloOpcode::kConstant);
+}
+
+TEST(HloConstantFoldingTest, LargeWindows) {
+  constexpr char kText[] = R"(
+HloModule m
+add {
+  x = bf16[] parameter(0)
+  y = bf16[] parameter(1)
+  ROOT s = bf16[] add(x, y)
+}
+ENTRY e {
+  one = bf16[] constant(1)
+  zero = bf16[] constant(0)
+  ones = bf16[160,10,10,64] broadcast(one), dimensions={}
+  ROOT r = bf16[160,2,2,64] reduce-window(ones, zero), window={size=1x9x9x1},
+    to_apply=add
+})";
+  EXPECT_EQ(RootAfter(HloConstantFolding(), kText), HloOpcode::kConstant);
+}
+
 TEST(HloConstantFoldingTest, ShapesThatMayNotBeConstants) {
   constexpr char kText[] = R"(
 HloModule m
