@@ -54,6 +54,11 @@ WITHOUT = (
     "sinh,map,erf,rng-bit-generator,partition-id,replica-id")
 
 
+def leaves(shape):
+  """How many arrays; nested tuples do not survive the way through StableHLO."""
+  return sum(map(leaves, shape.tuple_shapes())) if shape.is_tuple() else 1
+
+
 def compile_in_this_process(to_output, to_parameters, paths):
   """XLA dumps each module around its propagation; a line for each begun."""
   for path in paths:
@@ -68,14 +73,13 @@ def compile_in_this_process(to_output, to_parameters, paths):
       options = partitioned_options(devices_of(text))
       build = options.executable_build_options
       if to_output:
-        # As JAX does; after a single flag, XLA leaves more elements of a tuple
+        # As JAX does; after fewer flags than elements, XLA leaves some of them
         # uneven.
-        result = shape.result_shape()
-        build.allow_spmd_sharding_propagation_to_output = [True] * (
-            len(result.tuple_shapes()) if result.is_tuple() else 1)
+        build.allow_spmd_sharding_propagation_to_output = (
+            [True] * max(leaves(shape.result_shape()), 1))
       if to_parameters:
         build.allow_spmd_sharding_propagation_to_parameters = (
-            [True] * max(len(shape.parameter_shapes()), 1))
+            [True] * max(sum(map(leaves, shape.parameter_shapes())), 1))
       compile_partitioned(computation, options)
     except Exception as error:  # Whatever XLA raises is the answer.
       print("ERROR", str(error).splitlines()[0][:200], flush=True)
