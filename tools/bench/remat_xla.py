@@ -14,6 +14,7 @@ form is for optimized, scheduled modules.
   --rounds=5                maximum number of plans for a limit (hlo_fit_xla.py)
   --timeout=SECONDS         limit per plan and per compilation (600)
   --judge=COMMAND           command that measures the allocation (xla_memory.py)
+  --partitions=1            devices to plan and compile for (hlo_fit_xla.py)
 
 Per limit: bytes that XLA allocates for the unchanged module and with the plan,
 in MB; whether the limit is met or ruled out, by arguments and results or (for
@@ -78,7 +79,7 @@ def table_of(path, options, limits):
   name = os.path.basename(path).removesuffix(".hlo").removesuffix(".final")
   fitter = hlo_fit_xla.Fitter(options.hlo_explain, path, options.reader,
                               options.target_config, options.timeout,
-                              options.judge)
+                              options.judge, options.partitions)
   known, plans = [], {}
   for share in limits:
     limit = int(fitter.measured["total"] * share / 100)

@@ -14,6 +14,8 @@ counted once.
   --target-config=FILE     for xla-gpu: description of the GPU (xla_memory.py)
   --judge=COMMAND          command that measures the allocation (xla_memory.py);
                            required for backend
+  --partitions=1           devices to plan and compile for, whatever number the
+                           module names; a --judge has to compile for as many
   --rounds=5               maximum number of plans
   -o FILE                  output file: the cheapest module that meets the limit,
                            else the one with the fewest bytes; unchanged if no
@@ -49,8 +51,9 @@ class Fitter:
   """Plans and measures one module; `measured` is that of the module as it is."""
 
   def __init__(self, hlo_explain, path, reader, target_config, timeout=600,
-               judge=None):
+               judge=None, partitions=1):
     self.hlo_explain, self.path, self.reader = hlo_explain, path, reader
+    self.partitions = partitions
     self.target_config, self.timeout = target_config, timeout
     self.judge = judge
     self.answers = {}
@@ -66,7 +69,8 @@ class Fitter:
       key = hashlib.sha256(file.read()).digest()
     if key not in self.answers:
       self.answers[key] = xla_memory.measure(
-          path, self.reader, self.target_config, self.timeout, self.judge)
+          path, self.reader, self.target_config, self.timeout, self.judge,
+          self.partitions)
     return self.answers[key]
 
   def plan(self, limit, way, output):
@@ -74,6 +78,8 @@ class Fitter:
     command = [self.hlo_explain, self.path, "--fit", "--json",
                f"--limit={max(0, int(limit))}", f"--for={self.reader}",
                f"-o={output}", *way]
+    if self.reader != "backend":  # elsewhere the module is one device's
+      command.append(f"--num-partitions={self.partitions}")
     try:
       result = subprocess.run(command, capture_output=True, text=True,
                               timeout=self.timeout)
@@ -168,9 +174,12 @@ def add_reader_flags(parser):
                       choices=("xla-gpu", "xla-cpu", "backend"))
   parser.add_argument("--target-config")
   parser.add_argument("--judge")
+  parser.add_argument("--partitions", type=int, default=1)
 
 
 def check_reader_flags(parser, options):
+  if options.partitions > 1 and options.reader != "xla-gpu":
+    parser.error("--partitions is for xla-gpu")
   if options.judge:
     return
   if options.reader == "xla-gpu" and not options.target_config:
@@ -195,7 +204,7 @@ def main():
   try:
     fitter = Fitter(options.hlo_explain, options.module, options.reader,
                     options.target_config, options.timeout,
-                    options.judge)
+                    options.judge, options.partitions)
     limit = bytes_of(options.limit, fitter.measured["total"])
     with tempfile.TemporaryDirectory() as folder:
       found = fitter.fit(limit, options.rounds, folder)

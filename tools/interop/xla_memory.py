@@ -11,6 +11,8 @@ aborts on some errors. For GPUs this needs the CUDA plugin of JAX (pip install
 neither a GPU nor a driver.
 
   --timeout=SECONDS   limit per module (600)
+  --partitions=1      for xla-gpu: number of devices that XLA partitions the
+                      module for; the answer is about one of them
   --judge=COMMAND     command to run instead: given the module's path as last
                       argument, it prints a line of JSON with temp_size,
                       argument_size, output_size and alias_size in bytes, or
@@ -33,49 +35,55 @@ import sysconfig
 PARTS = ("argument", "output", "alias", "temp")
 
 
-def compile_for_gpu(module, target_config):
-  """An executable for one GPU of the kind that the text describes."""
+def compile_for_gpu(module, target_config, partitions):
+  """An executable for GPUs of the kind that the text describes."""
   from jax.experimental import topologies
   topology = topologies.get_topology_desc(
       platform="cuda", topology_name="one", target_config=target_config,
-      topology="1x1x1")
-  return compile_for(topology.devices[0], module, {"xla_gpu_autotune_level": 0})
+      topology=f"1x1x{partitions}")
+  return compile_for(topology.devices[:partitions], module,
+                     {"xla_gpu_autotune_level": 0})
 
 
 def compile_for_cpu(module):
   import jax
-  return compile_for(jax.devices("cpu")[0], module, {})
+  return compile_for(jax.devices("cpu")[:1], module, {})
 
 
-def compile_for(device, module, overrides):
+def compile_for(devices, module, overrides):
+  import numpy
   from jax._src.interpreters import mlir
   from jaxlib import _jax
   from jaxlib.mlir import ir
   options = _jax.CompileOptions()
-  options.num_replicas = options.num_partitions = 1
-  options.executable_build_options.num_replicas = 1
-  options.executable_build_options.num_partitions = 1
+  build = options.executable_build_options
+  options.num_replicas = build.num_replicas = 1
+  options.num_partitions = build.num_partitions = len(devices)
+  if len(devices) > 1:
+    build.use_spmd_partitioning = True
+    options.device_assignment = build.device_assignment = (
+        _jax.DeviceAssignment.create(
+            numpy.arange(len(devices)).reshape(1, -1)))
   options.env_option_overrides = list(overrides.items())
   stablehlo = _jax.mlir.hlo_to_stablehlo(
       module.as_serialized_hlo_module_proto())
   with mlir.make_ir_context():
     program = ir.Module.parse(stablehlo)
-    devices = _jax.DeviceList((device,))
-    client = device.client
+    client = devices[0].client
     make = getattr(client, "compile_and_load", None)
-    if make is None or device.platform != "cpu":
+    if make is None or devices[0].platform != "cpu":
       make = client.compile
-    return make(program, devices, options)
+    return make(program, _jax.DeviceList(tuple(devices)), options)
 
 
-def measure_here(path, reader, target_config):
+def measure_here(path, reader, target_config, partitions):
   """The answer for one module, from this process."""
   from jaxlib import _hlo
   with open(path) as file:
     module = _hlo.hlo_module_from_text(file.read())
   if reader == "xla-gpu":
     with open(target_config) as file:
-      executable = compile_for_gpu(module, file.read())
+      executable = compile_for_gpu(module, file.read(), partitions)
   else:
     executable = compile_for_cpu(module)
   stats = executable.get_compiled_memory_stats()
@@ -117,13 +125,14 @@ def answer_of_judge(line):
     return {"error": f"the judge does not say {missing.args[0]}"}
 
 
-def measure(path, reader, target_config=None, timeout=600, judge=None):
+def measure(path, reader, target_config=None, timeout=600, judge=None,
+            partitions=1):
   """The answer for one module, from a process of its own."""
   if judge:
     command = shlex.split(judge) + [path]
   else:
     command = [sys.executable, os.path.abspath(__file__), path, "--child",
-               "--for=" + reader]
+               "--for=" + reader, f"--partitions={partitions}"]
   if target_config and not judge:
     command.append("--target-config=" + target_config)
   try:
@@ -149,20 +158,24 @@ def main():
   parser.add_argument("--judge")
   parser.add_argument("--target-config")
   parser.add_argument("--timeout", type=int, default=600)
+  parser.add_argument("--partitions", type=int, default=1)
   parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
   options = parser.parse_args()
   if not options.reader and not options.judge:
     parser.error("--for or --judge says whom to ask")
   if options.reader == "xla-gpu" and not options.judge and not options.target_config:
     parser.error("--for=xla-gpu needs --target-config")
+  if options.partitions > 1 and options.reader != "xla-gpu":
+    parser.error("--partitions is for xla-gpu")
   if options.child:
     print(json.dumps(measure_here(options.modules[0], options.reader,
-                                  options.target_config)))
+                                  options.target_config,
+                                  options.partitions)))
     return 0
   failed = False
   for path in options.modules:
     answer = measure(path, options.reader, options.target_config,
-                     options.timeout, options.judge)
+                     options.timeout, options.judge, options.partitions)
     failed |= "error" in answer
     print(json.dumps({"module": os.path.basename(path), **answer}), flush=True)
   return 1 if failed else 0
