@@ -268,8 +268,9 @@ absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& given,
     curve.set_limit_given(DecimalLimit(options.remat.memory_limit));
     if (limit < peak && limit >= floor) limits.push_back(limit);
     std::sort(limits.begin(), limits.end(), std::greater<int64_t>());
-    limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   }
+  // Where nothing is to be gained, all of them are the peak.
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   std::vector<RematCurve::Point> found;
   for (const int64_t limit : limits) {
     TF_ASSIGN_OR_RETURN(RematCurve::Point point,

@@ -33,9 +33,10 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                        std::ostream& out);
 
 // The cost of `points` limits, evenly spaced from the peak down to the lower
-// bound. A plan for a lower limit is used for a higher one if it is cheaper, so
-// that costs never fall with the limit. options.remat.memory_limit, if set and
-// between those two, is one of the points. The module is left unchanged.
+// bound; equal ones count once. A plan for a lower limit is used for a higher
+// one if it is cheaper, so that costs never fall with the limit.
+// options.remat.memory_limit, if set and between those two, is one of the
+// points. The module is left unchanged.
 absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
                                             int points,
                                             const HloModule& module);
