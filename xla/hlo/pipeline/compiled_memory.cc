@@ -33,11 +33,16 @@ absl::Status Compile(const PassRegistry& registry, HloModule* module) {
   return pipeline->Run(module).status();
 }
 
-absl::StatusOr<int64_t> BytesAfter(const PassRegistry& registry,
-                                   const HloModule& module) {
+absl::StatusOr<CompiledMemory::Bytes> BytesAfter(const PassRegistry& registry,
+                                                 const HloModule& module) {
   const std::unique_ptr<HloModule> copy = module.Clone("");
   TF_RETURN_IF_ERROR(Compile(registry, copy.get()));
-  return ScheduledPeakBytes(*copy, MemoryAccounting::kAllocated);
+  CompiledMemory::Bytes bytes;
+  TF_ASSIGN_OR_RETURN(bytes.allocated,
+                      ScheduledPeakBytes(*copy, MemoryAccounting::kAllocated));
+  TF_ASSIGN_OR_RETURN(bytes.live,
+                      ScheduledPeakBytes(*copy, MemoryAccounting::kOurs));
+  return bytes;
 }
 
 // Whether an instruction may be computed inside of those that read it. What

@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/memory/rematerialize.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -98,7 +99,11 @@ absl::StatusOr<int64_t> PeakOf(const HloRematerializationOptions& options,
                                MemoryAccounting accounting,
                                const HloModule& module,
                                const ExecutionThreads& threads) {
-  if (options.compiled.has_value()) return options.compiled->bytes(module);
+  if (options.compiled.has_value()) {
+    TF_ASSIGN_OR_RETURN(const CompiledMemory::Bytes bytes,
+                        options.compiled->bytes(module));
+    return bytes.allocated;
+  }
   return ScheduledPeakBytes(module, accounting, SizeOptions(options), threads);
 }
 
@@ -204,6 +209,24 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
       const packing::OffsetPlan plan,
       packing::PlanOffsets(timeline.ToPackingProblem(), search));
   return plan.solution.height;
+}
+
+// What plans for `module` need by a compiler's figures. The gaps between its
+// buffers depend on an order that is only estimated: a plan that keeps more
+// alive than the module does, and leaves smaller gaps, saves nothing that would
+// last, and counts like the module.
+std::function<absl::StatusOr<int64_t>(const HloModule&)> PeakOfPlans(
+    decltype(CompiledMemory::bytes) bytes, const HloModule& module) {
+  auto as_is = std::make_shared<std::optional<CompiledMemory::Bytes>>();
+  return [bytes = std::move(bytes), &module, as_is = std::move(as_is)](
+             const HloModule& planned) -> absl::StatusOr<int64_t> {
+    TF_ASSIGN_OR_RETURN(const CompiledMemory::Bytes found, bytes(planned));
+    if (&planned == &module) *as_is = found;
+    if (!as_is->has_value() || found.live <= (*as_is)->live) {
+      return found.allocated;
+    }
+    return std::max(found.allocated, (*as_is)->allocated);
+  };
 }
 
 // Plans that a compiler is asked about: more of small modules.
@@ -362,7 +385,7 @@ RematPlanOptions MakeRematPlanOptions(
   if (options.compiled.has_value()) {
     // The order is the compiler's own.
     plan.reschedule = false;
-    plan.peak = options.compiled->bytes;
+    plan.peak = PeakOfPlans(options.compiled->bytes, module);
   } else if (accounting != MemoryAccounting::kUpstream) {
     plan.peak = [sizes = plan.sizes, accounting](const HloModule& planned) {
       return ScheduledPeakBytes(planned, accounting, sizes);

@@ -45,8 +45,14 @@ std::string AbslUnparseFlag(PlanReader reader);
 
 // What a compiler makes of the modules that it receives (compiled_memory.h).
 struct CompiledMemory {
-  // The bytes that it allocates for a module.
-  std::function<absl::StatusOr<int64_t>(const HloModule&)> bytes;
+  // What it allocates for a module, and what is live in it at one time. Gaps
+  // between buffers make the first larger, operands whose memory a result
+  // takes smaller.
+  struct Bytes {
+    int64_t allocated = 0;
+    int64_t live = 0;
+  };
+  std::function<absl::StatusOr<Bytes>(const HloModule&)> bytes;
   // Names of instructions that it computes inside of their readers.
   std::function<absl::StatusOr<absl::flat_hash_set<std::string>>(
       const HloModule&)>
