@@ -58,6 +58,23 @@ KIR int kir_thread() {
 }
 KIR int kir_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
+template <class To, class T> KIR To kir_bits(T a) {
+  static_assert(sizeof(To) == sizeof(T), "as many bits");
+  To to;
+  memcpy(&to, &a, sizeof(to));
+  return to;
+}
+
+// A float from which narrower types round as from the number itself: what lies
+// between two floats becomes the one whose last bit is set.
+template <class From> KIR float kir_to_odd(From v) { return float(v); }
+KIR float kir_to_odd(double v) {
+  const float f = float(v);
+  if (double(f) == v || v != v) return f;
+  const unsigned bits = kir_bits<unsigned>(f);
+  return kir_bits<float>((bits - (fabs(double(f)) > fabs(v))) | 1);
+}
+
 // Between element types, through float where they are narrow.
 template <class To, class From> struct KirCast {
   static KIR To Do(From v) { return To(v); }
@@ -75,10 +92,10 @@ template <class To> struct KirCast<To, __nv_fp8_e5m2> {
   static KIR To Do(__nv_fp8_e5m2 v) { return To(float(v)); }
 };
 template <class From> struct KirCast<__half, From> {
-  static KIR __half Do(From v) { return __float2half(float(v)); }
+  static KIR __half Do(From v) { return __float2half(kir_to_odd(v)); }
 };
 template <class From> struct KirCast<__nv_bfloat16, From> {
-  static KIR __nv_bfloat16 Do(From v) { return __float2bfloat16(float(v)); }
+  static KIR __nv_bfloat16 Do(From v) { return __float2bfloat16(kir_to_odd(v)); }
 };
 template <> struct KirCast<__half, __half> {
   static KIR __half Do(__half v) { return v; }
@@ -91,23 +108,23 @@ template <> struct KirCast<__nv_bfloat16, __nv_bfloat16> {
 template <class From> struct KirCast<__nv_fp8_e4m3, From> {
   static KIR __nv_fp8_e4m3 Do(From v) {
     __nv_fp8_e4m3 r;
-    r.__x = __nv_cvt_float_to_fp8(float(v), __NV_NOSAT, __NV_E4M3);
+    r.__x = __nv_cvt_float_to_fp8(kir_to_odd(v), __NV_NOSAT, __NV_E4M3);
     return r;
   }
 };
 template <class From> struct KirCast<__nv_fp8_e5m2, From> {
   static KIR __nv_fp8_e5m2 Do(From v) {
     __nv_fp8_e5m2 r;
-    r.__x = __nv_cvt_float_to_fp8(float(v), __NV_NOSAT, __NV_E5M2);
+    r.__x = __nv_cvt_float_to_fp8(kir_to_odd(v), __NV_NOSAT, __NV_E5M2);
     return r;
   }
 };
 #else
 template <class From> struct KirCast<__nv_fp8_e4m3, From> {
-  static __nv_fp8_e4m3 Do(From v) { return __nv_fp8_e4m3(float(v)); }
+  static __nv_fp8_e4m3 Do(From v) { return __nv_fp8_e4m3(kir_to_odd(v)); }
 };
 template <class From> struct KirCast<__nv_fp8_e5m2, From> {
-  static __nv_fp8_e5m2 Do(From v) { return __nv_fp8_e5m2(float(v)); }
+  static __nv_fp8_e5m2 Do(From v) { return __nv_fp8_e5m2(kir_to_odd(v)); }
 };
 #endif
 template <> struct KirCast<__nv_fp8_e4m3, __nv_fp8_e4m3> {
@@ -250,12 +267,6 @@ template <class To, class T> KIR To kir_saturate(T a) {
   if (double(a) >= double(max)) return max;
   if (double(a) <= (is_signed ? -double(max) - 1 : 0)) return To(is_signed ? -max - 1 : 0);
   return To(a);
-}
-template <class To, class T> KIR To kir_bits(T a) {
-  static_assert(sizeof(To) == sizeof(T), "as many bits");
-  To to;
-  memcpy(&to, &a, sizeof(to));
-  return to;
 }
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }

@@ -197,6 +197,14 @@ bool Writer::IsShort(const kir::Expr& expr) const {
 std::string Writer::ArithmeticType(const kir::Expr& expr) const {
   if (IsShort(expr)) return "int";
   kir::ElementType widest = kernel_.buffers[expr.outputs[0].buffer].type;
+  if (expr.op == "cast" && !IsInteger(widest) &&
+      kir::ElementBytes(widest) < 4) {
+    // A float would round integers of more bits than it has, and then again.
+    const auto* operand = std::get_if<kir::Operand>(&expr.arguments[0]);
+    const kir::ElementType type =
+        operand == nullptr ? widest : kernel_.buffers[operand->buffer].type;
+    if (IsInteger(type) && kir::ElementBytes(type) >= 4) return "double";
+  }
   for (const kir::Argument& argument : expr.arguments) {
     const auto* operand = std::get_if<kir::Operand>(&argument);
     if (operand == nullptr) continue;
