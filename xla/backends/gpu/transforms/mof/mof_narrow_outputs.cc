@@ -15,11 +15,10 @@
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/mof/mof_narrow_hosts.h"
 #include "xla/backends/gpu/transforms/mof/mof_narrow_parts.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/fusion_decision.h"
@@ -32,6 +31,8 @@
 // merge the small kernel into the host as another output (Merge). If it does
 // not pay, the small kernel is removed again and nothing has changed.
 //
+// Which kernel writes it: mof_narrow_hosts.h.
+//
 // A round collects candidates once and applies them best first. Candidates that
 // an earlier rewrite of the round has touched are skipped; the next round finds
 // them again. Parts of kernels that did not change are cached across rounds
@@ -40,9 +41,6 @@
 namespace xla::gpu {
 namespace {
 
-// Readers of a value that are looked at as the kernel to write more.
-constexpr size_t kMaxHosts = 8;
-constexpr size_t kMaxUsers = 256;
 // Equal values that share an output.
 constexpr size_t kMaxReaders = 64;
 
@@ -51,33 +49,14 @@ double Bytes(const HloInstruction& value) {
       ShapeUtil::ByteSizeOfElementsRecursive(value.shape()));
 }
 
-// Not what can be no host by its opcode.
-bool MayRunMore(const HloInstruction& kernel) {
-  switch (kernel.opcode()) {
-    case HloOpcode::kFusion:
-      return !kernel.IsCustomFusion();
-    case HloOpcode::kReduce:
-    case HloOpcode::kTranspose:
-      return true;
-    default:  // Elementwise kernels alone.
-      return kernel.IsElementwise() && kernel.operand_count() > 0;
-  }
-}
-
-// A computation that several kernels share.
-struct Output {
-  std::vector<NarrowPart> parts;
-  // The kernel to write it; null: none may, or none saves anything.
-  HloInstruction* host = nullptr;
-  // An estimate.
-  double saved_bytes = 0;
-};
-
 class Narrower {
  public:
   Narrower(HloComputation* computation, const MofContext& context,
            std::vector<FusionGroup>* groups)
-      : computation_(computation), context_(context), groups_(groups) {}
+      : computation_(computation),
+        context_(context),
+        groups_(groups),
+        hosts_(context) {}
 
   absl::StatusOr<int64_t> Run() {
     int64_t outputs = 0;
@@ -96,63 +75,23 @@ class Narrower {
                        const HloInstruction* kernel);
   // Those of the last round, unless the kernel or what it reads has changed.
   const std::vector<NarrowPart>& PartsOf(HloInstruction* kernel);
-  std::vector<Output> FindOutputs();
+  std::vector<NarrowOutput> FindOutputs();
 
-  // --- Hosts ----------------------------------------------------------------
-
-  // In post order; an element of a fusion has the fusion's place.
-  int64_t Position(const HloInstruction* instruction) const {
-    if (instruction->opcode() == HloOpcode::kGetTupleElement) {
-      auto it = positions_.find(instruction->operand(0));
-      if (it != positions_.end() &&
-          instruction->operand(0)->opcode() == HloOpcode::kFusion) {
-        return it->second;
-      }
-    }
-    return positions_.at(instruction);
-  }
   bool IsThere(const HloInstruction* kernel) const {
     return !computation_->IsMarkedAsDead(kernel);
   }
-  // Operands of `host` and its results are at hand there.
-  static bool HasAtHand(const HloInstruction& host,
-                        const HloInstruction* value) {
-    return host.IsUserOf(value) || MakerOf(value) == &host;
-  }
-  static const HloInstruction* MakerOf(const HloInstruction* value) {
-    return value->opcode() == HloOpcode::kGetTupleElement ? value->operand(0)
-                                                          : value;
-  }
-  // The hero that decides how a kernel runs; null if the kernel may not get
-  // another output.
-  const HloInstruction* HeroOfHost(const HloInstruction& host);
-  bool MayHost(const HloInstruction& host) const;
-  // The reason why a kernel cannot write the part's value, apart from prices.
-  FusionDecision CanHost(const HloInstruction& host, const HloInstruction& hero,
-                         const NarrowPart& part) const;
-  // Those that may, the first ones in post order.
-  std::vector<HloInstruction*> FindHosts(const Output& output);
-  void ChooseHost(Output* output);
-  // The part's kernel comes after the host.
-  bool IsServedBy(const HloInstruction& host, const NarrowPart& part) const {
-    return Position(part.kernel) > Position(&host);
-  }
-  // The result of the host that nothing needs if the parts that it serves read
-  // the value.
-  const HloInstruction* UnreadResult(const HloInstruction& host,
-                                     const Output& output,
-                                     const HloInstruction* value) const;
 
   // --- Prices and rewrites --------------------------------------------------
 
-  absl::StatusOr<bool> Apply(Output* output);
+  absl::StatusOr<bool> Apply(NarrowOutput* output);
   // A kernel that computes the value of the part alone.
   HloInstruction* MakeKernel(const NarrowPart& part);
   absl::Status RemoveKernel(HloInstruction* kernel);
   KernelCostWithOperands CostOfReader(const NarrowPart& part,
                                       const HloInstruction* value) const;
   // Fills in the record's figures; whether it is worth while.
-  FusionDecision Compare(const Output& output, const HloInstruction* value,
+  FusionDecision Compare(const NarrowOutput& output,
+                         const HloInstruction* value,
                          FusionRecord* record) const;
   absl::Status ReadValue(const NarrowPart& part, HloInstruction* value);
   absl::StatusOr<HloInstruction*> Merge(HloInstruction* host,
@@ -161,15 +100,14 @@ class Narrower {
   void Forget(const HloInstruction* kernel) {
     context_.model->Invalidate(*kernel);
     context_.cache->Invalidate(kernel);
-    heroes_.erase(kernel);
+    hosts_.Forget(kernel);
     parts_.erase(kernel);
   }
 
   HloComputation* computation_;
   const MofContext& context_;
   std::vector<FusionGroup>* groups_;
-  absl::flat_hash_map<const HloInstruction*, int64_t> positions_;
-  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> heroes_;
+  NarrowHosts hosts_;
   struct KnownParts {
     std::vector<const HloInstruction*> operands;
     std::vector<bool> at_hand;
@@ -181,9 +119,9 @@ class Narrower {
 bool Narrower::IsAtHand(const HloInstruction* value,
                         const HloInstruction* kernel) {
   if (!value->shape().IsArray()) return false;
-  if (MayRunMore(*MakerOf(value))) return true;
+  if (NarrowHosts::MayRunMore(*MakerOfNarrowed(value))) return true;
   return absl::c_any_of(value->users(), [&](const HloInstruction* user) {
-    return user != kernel && MayRunMore(*user);
+    return user != kernel && NarrowHosts::MayRunMore(*user);
   });
 }
 
@@ -207,11 +145,13 @@ const std::vector<NarrowPart>& Narrower::PartsOf(HloInstruction* kernel) {
 
 // Collects the parts of all fusions and groups equal ones by hash, then by
 // comparison.
-std::vector<Output> Narrower::FindOutputs() {
-  std::vector<Output> outputs;
+std::vector<NarrowOutput> Narrower::FindOutputs() {
+  std::vector<NarrowOutput> outputs;
   absl::flat_hash_map<size_t, std::vector<size_t>> by_hash;
-  for (HloInstruction* kernel : computation_->MakeInstructionPostOrder()) {
-    positions_[kernel] = static_cast<int64_t>(positions_.size());
+  const std::vector<HloInstruction*> order =
+      computation_->MakeInstructionPostOrder();
+  hosts_.SetOrder(order);
+  for (HloInstruction* kernel : order) {
     if (kernel->opcode() != HloOpcode::kFusion || kernel->IsCustomFusion() ||
         context_.banned->contains(kernel->name())) {
       continue;
@@ -230,188 +170,6 @@ std::vector<Output> Narrower::FindOutputs() {
     }
   }
   return outputs;
-}
-
-// --- Hosts ------------------------------------------------------------------
-
-bool Narrower::MayHost(const HloInstruction& host) const {
-  if (host.HasControlDependencies() || host.IsRoot() ||
-      host.user_count() == 0 || context_.banned->contains(host.name()) ||
-      !IsFusibleAsMultiOutputFusionRoot(host, *context_.device) ||
-      IsNestableVariadicReduction(host, *context_.device) ||
-      !context_.alias_info->GetInPlaceInputOutputPairs(&host).empty()) {
-    return false;
-  }
-  if (host.shape().IsTuple() &&
-      (host.opcode() != HloOpcode::kFusion ||
-       host.fused_expression_root()->opcode() != HloOpcode::kTuple ||
-       !absl::c_all_of(host.users(), [](const HloInstruction* user) {
-         return user->opcode() == HloOpcode::kGetTupleElement &&
-                !user->HasControlDependencies();
-       }))) {
-    return false;
-  }
-  return host.opcode() != HloOpcode::kFusion ||
-         Cast<HloFusionInstruction>(&host)
-             ->output_to_operand_aliasing()
-             .empty();
-}
-
-const HloInstruction* Narrower::HeroOfHost(const HloInstruction& host) {
-  auto [it, is_new] = heroes_.try_emplace(&host, nullptr);
-  if (is_new && MayHost(host)) {
-    it->second = GetRealHeroForMultiOutputFusion(host, *context_.device);
-  }
-  return it->second;
-}
-
-// Legality of one more output: all large operands are read or produced by the
-// host, small ones come before it, its hero runs over the same elements, and
-// the result stays within the limits for operands and code size.
-FusionDecision Narrower::CanHost(const HloInstruction& host,
-                                 const HloInstruction& hero,
-                                 const NarrowPart& part) const {
-  for (const HloInstruction* parameter : part.large) {
-    const HloInstruction* operand = OperandOf(part, parameter);
-    if (!HasAtHand(host, operand)) {
-      return FusionDecision::Forbid("a large operand is not available there");
-    }
-    if (MakerOf(operand) != &host) continue;
-    const HloInstruction* result =
-        host.opcode() != HloOpcode::kFusion ? &host
-        : operand == &host
-            ? host.fused_expression_root()
-            : host.fused_expression_root()->operand(operand->tuple_index());
-    if (IsOutputOfHero(*result, *context_.device)) {
-      return FusionDecision::Forbid(
-          "it is computed from a reduction or a transpose");
-    }
-  }
-  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(
-      KindsOfOutputs(host, *context_.device),
-      {/*reshaped_reduction=*/false, /*loop=*/true}, context_.kernels_for));
-  int64_t added = 1;  // the output
-  for (const HloInstruction* parameter : part.small) {
-    const HloInstruction* operand = OperandOf(part, parameter);
-    if (host.IsUserOf(operand)) continue;
-    ++added;
-    if (operand->opcode() == HloOpcode::kParameter ||
-        operand->opcode() == HloOpcode::kConstant) {
-      continue;
-    }
-    if (Position(operand) >= Position(&host)) {
-      return FusionDecision::Forbid("a small operand is computed too late");
-    }
-  }
-  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(hero, *part.values.front(),
-                                       *context_.device,
-                                       /*rows_join_tiles=*/false));
-  const int64_t arguments = host.operand_count() +
-                            static_cast<int64_t>(GetOutputSizeOfFusible(host)) +
-                            added;
-  if (arguments > MaxOperandsAndOutputsPerFusion()) {
-    return FusionDecision::Forbid(
-        absl::StrFormat("operands and outputs %d > %d", arguments,
-                        MaxOperandsAndOutputsPerFusion()));
-  }
-  const double ir_size = context_.model->costs().Get(host).ir_size +
-                         static_cast<double>(part.chain.size());
-  if (ir_size > GpuPerformanceModel::kMaxIrSize) {
-    return FusionDecision::Forbid(
-        absl::StrFormat("too large: %.0f > %.0f instructions emitted", ir_size,
-                        GpuPerformanceModel::kMaxIrSize));
-  }
-  return FusionDecision::Allow();
-}
-
-// Candidates are the producer of a large operand and its other readers, in post
-// order; the search is bounded for values with many readers.
-std::vector<HloInstruction*> Narrower::FindHosts(const Output& output) {
-  const NarrowPart& part = output.parts.front();
-  HloInstruction* value = OperandOf(part, part.large.front());
-  std::vector<HloInstruction*> hosts = {
-      value->opcode() == HloOpcode::kGetTupleElement ? value->mutable_operand(0)
-                                                     : value};
-  const int64_t last = Position(output.parts.back().kernel);
-  size_t looked_at = 0;
-  for (HloInstruction* user : value->users()) {
-    if (++looked_at > kMaxUsers) break;
-    if (positions_.contains(user) && Position(user) < last) {
-      hosts.push_back(user);
-    }
-  }
-  absl::c_stable_sort(hosts,
-                      [&](const HloInstruction* a, const HloInstruction* b) {
-                        return Position(a) < Position(b);
-                      });
-  std::vector<HloInstruction*> found;
-  for (HloInstruction* host : hosts) {
-    const HloInstruction* hero = HeroOfHost(*host);
-    if (hero != nullptr && CanHost(*host, *hero, part)) found.push_back(host);
-    if (found.size() == kMaxHosts) break;
-  }
-  return found;
-}
-
-// If all remaining readers of one of the host's results switch to the narrow
-// value, the host need not write that result any more.
-const HloInstruction* Narrower::UnreadResult(
-    const HloInstruction& host, const Output& output,
-    const HloInstruction* value) const {
-  const auto absorbs = [&](const NarrowPart& part,
-                           const HloInstruction* result) {
-    return IsServedBy(host, part) &&
-           absl::c_any_of(part.absorbed, [&](const HloInstruction* absorbed) {
-             return OperandOf(part, absorbed) == result;
-           });
-  };
-  for (const HloInstruction* parameter : output.parts.front().large) {
-    const HloInstruction* result = OperandOf(output.parts.front(), parameter);
-    if (MakerOf(result) != &host || result->IsRoot() ||
-        result->user_count() > static_cast<int64_t>(output.parts.size()) + 1) {
-      continue;
-    }
-    if (absl::c_all_of(result->users(), [&](const HloInstruction* user) {
-          return user == value ||
-                 absl::c_any_of(output.parts, [&](const NarrowPart& part) {
-                   return part.kernel == user && absorbs(part, result);
-                 });
-        })) {
-      return result;
-    }
-  }
-  return nullptr;
-}
-
-// Chooses by an estimate in bytes. Readers that come before the host cannot be
-// served by it, which is why different hosts save different amounts.
-void Narrower::ChooseHost(Output* output) {
-  output->host = nullptr;
-  output->saved_bytes = 0;
-  const NarrowPart& first = output->parts.front();
-  const double written = Bytes(*first.values.front());
-  // Not counting what no host could save.
-  double most = -written;
-  for (const NarrowPart& part : output->parts) most += part.saved_bytes;
-  for (const HloInstruction* parameter : first.large) {
-    // As a result that is not read any more.
-    if (OperandOf(first, parameter)->user_count() <=
-        static_cast<int64_t>(output->parts.size())) {
-      most += Bytes(*parameter);
-    }
-  }
-  if (most <= 0) return;
-  for (HloInstruction* host : FindHosts(*output)) {
-    double saved = -written;
-    for (const NarrowPart& part : output->parts) {
-      if (IsServedBy(*host, part)) saved += part.saved_bytes;
-    }
-    const HloInstruction* unread = UnreadResult(*host, *output, nullptr);
-    if (unread != nullptr) saved += Bytes(*unread);
-    if (saved <= output->saved_bytes) continue;
-    output->host = host;
-    output->saved_bytes = saved;
-  }
 }
 
 // --- Prices and rewrites ----------------------------------------------------
@@ -472,12 +230,13 @@ KernelCostWithOperands Narrower::CostOfReader(
   return cost;
 }
 
-FusionDecision Narrower::Compare(const Output& output,
+FusionDecision Narrower::Compare(const NarrowOutput& output,
                                  const HloInstruction* value,
                                  FusionRecord* record) const {
   GpuPerformanceModel& model = *context_.model;
   KernelCostWithOperands merged = model.CostOfMerged(*output.host, *value);
-  const HloInstruction* unread = UnreadResult(*output.host, output, value);
+  const HloInstruction* unread =
+      hosts_.UnreadResult(*output.host, output, value);
   if (unread != nullptr) {
     merged.cost.bytes_written = std::max<int64_t>(
         0, merged.cost.bytes_written - static_cast<int64_t>(Bytes(*unread)));
@@ -523,7 +282,7 @@ absl::Status Narrower::ReadValue(const NarrowPart& part,
 }
 
 void Narrower::Replaced(const HloInstruction* from, HloInstruction* to) {
-  positions_[to] = positions_.at(from);
+  hosts_.Replace(from, to);
   if (groups_ == nullptr) return;
   for (FusionGroup& group : *groups_) {
     if (group.fusion == from) group.fusion = to;
@@ -547,9 +306,10 @@ absl::StatusOr<HloInstruction*> Narrower::Merge(HloInstruction* host,
     TF_RETURN_IF_ERROR(plain->ReplaceAllUsesWith(host));
     TF_RETURN_IF_ERROR(computation_->RemoveInstruction(plain));
   }
-  const bool reads_result = absl::c_any_of(
-      value->operands(),
-      [&](const HloInstruction* operand) { return MakerOf(operand) == host; });
+  const bool reads_result =
+      absl::c_any_of(value->operands(), [&](const HloInstruction* operand) {
+        return MakerOfNarrowed(operand) == host;
+      });
   if (!reads_result) {
     host->MergeFusionInstructionIntoMultiOutput(value);
     return host;
@@ -561,7 +321,7 @@ absl::StatusOr<HloInstruction*> Narrower::Merge(HloInstruction* host,
   return value;
 }
 
-absl::StatusOr<bool> Narrower::Apply(Output* output) {
+absl::StatusOr<bool> Narrower::Apply(NarrowOutput* output) {
   // Changes since then are found again in the next round.
   for (const NarrowPart& part : output->parts) {
     if (!IsThere(part.kernel)) return false;
@@ -578,11 +338,12 @@ absl::StatusOr<bool> Narrower::Apply(Output* output) {
       return false;
     }
   }
-  ChooseHost(output);
+  hosts_.Choose(output);
   if (output->host == nullptr) return false;
   output->parts.erase(std::remove_if(output->parts.begin(), output->parts.end(),
                                      [&](const NarrowPart& part) {
-                                       return !IsServedBy(*output->host, part);
+                                       return !hosts_.IsServedBy(*output->host,
+                                                                 part);
                                      }),
                       output->parts.end());
 
@@ -613,12 +374,10 @@ absl::StatusOr<bool> Narrower::Apply(Output* output) {
 }
 
 absl::StatusOr<int64_t> Narrower::RunRound() {
-  positions_.clear();
-  heroes_.clear();
-  std::vector<Output> outputs = FindOutputs();
+  std::vector<NarrowOutput> outputs = FindOutputs();
   std::vector<size_t> order;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    ChooseHost(&outputs[i]);
+    hosts_.Choose(&outputs[i]);
     if (outputs[i].host != nullptr) order.push_back(i);
   }
   absl::c_stable_sort(order, [&](size_t a, size_t b) {
