@@ -153,6 +153,20 @@ TEST(HloParserAsyncTest, SugarPrintsAliasesBehindWhatIsWrapped) {
             "slice={[0:4]}, output_to_operand_aliasing={{1}: (0, {})}");
 }
 
+TEST(HloParserAsyncTest, WhatTheWrappedCanSayTheStartDoesNot) {
+  auto module = Parse(
+      "s = ((f32[4]), f32[4], s32[]) fusion-start(p), kind=kLoop, calls=w, "
+      "output_to_operand_aliasing={{}: (0, {})}\n"
+      "ROOT d = f32[4] fusion-done(s), origin={{\"x\"}}");
+  const HloInstruction* start =
+      module->entry_computation()->root_instruction()->async_chain_start();
+  const HloInstruction* fusion = start->async_wrapped_instruction();
+  EXPECT_EQ(start->output_operand_aliasing().size(), 0);
+  EXPECT_EQ(fusion->output_operand_aliasing().size(), 1);
+  ASSERT_NE(fusion->original_value(), nullptr);
+  EXPECT_EQ(fusion->original_value()->ToString(), "{\"x\"}");
+}
+
 TEST(HloParserAsyncTest, NoSugarForNativePairs) {
   for (absl::string_view opcode :
        {"all-gather-update", "all-reduce-update", "collective-permute-update",
@@ -297,6 +311,16 @@ TEST(HloParserAsyncTest, SugarWrapsWhatTheChainBinds) {
   EXPECT_EQ(Wrapped("s = ((f32[4]), f32[]) dot-start(p), "
                     "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
             "dot(f32[4];f32[];) -> f32[]");
+  // A start that binds all and shows all has the last word.
+  EXPECT_EQ(Wrapped("s = " CHAIN " negate-start(p)\n"
+                    "ROOT d = f32[64] negate-done(s)"),
+            "negate(f32[4];) -> f32[4]");
+  EXPECT_EQ(Wrapped("s = " CHAIN " call-start(p), to_apply=w\n"
+                    "ROOT d = f32[64] call-done(s)"),
+            "call(f32[4];) -> f32[4]");
+  EXPECT_EQ(Wrapped("s = " CHAIN " fusion-start(p), kind=kLoop, calls=w\n"
+                    "ROOT d = f32[64] fusion-done(s)"),
+            "fusion(f32[4];) -> f32[4]");
 }
 
 TEST(HloParserAsyncTest, ThreadsReachAllThatIsCalled) {

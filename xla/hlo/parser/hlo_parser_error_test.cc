@@ -285,6 +285,8 @@ TEST(HloParserErrorTest, Headers) {
 }
 
 TEST(HloParserErrorTest, MetadataAndDimensions) {
+  EXPECT_THAT(BodyError("  ROOT r = f32[4] cbrt(p), result_accuracy=highest"),
+              HasSubstr("expected '{', found 'highest'"));
   EXPECT_THAT(BodyError("  ROOT r = f32[4] negate(p), "
                         "metadata={op_type=\"a\" op_type=\"b\"}"),
               StartsWith("<input>:7:52: error: 'op_type' is given twice"));

@@ -187,6 +187,16 @@ StackFrames
   EXPECT_EQ(Parse(printed)->ToString(), printed);
 }
 
+TEST(HloParserHeaderTest, TheNameMayBeMissingBeforeAttributes) {
+  auto module = Parse(absl::StrCat("HloModule, replica_count=2\n", kBody));
+  EXPECT_EQ(module->name(), "module_e");
+  EXPECT_EQ(module->config().replica_count(), 2);
+  auto unnamed =
+      ParseAndReturnUnverifiedModule(absl::StrCat("HloModule = m\n", kBody));
+  EXPECT_THAT(std::string(unnamed.status().message()),
+              HasSubstr("expected the name of the module"));
+}
+
 TEST(HloParserHeaderTest, AFusionSharesTheOriginOfItsRoot) {
   auto module = Parse(R"(HloModule m
 f {

@@ -263,6 +263,8 @@ const std::vector<absl::string_view>& Cases() {
       "%r = f32[4,8]{1,0} conditional(%i, %p, %q, %p), "
       "branch_computations={%negated, %negated, %negated}",
       "%r = f32[4,8]{1,0} fusion(%p, %q), kind=kLoop, calls=%fused",
+      "%r = f32[4,8]{1,0} fusion(%p, %q), kind=kInput, calls=%fused",
+      "%r = f32[4,8]{1,0} fusion(%p, %q), kind=kOutput, calls=%fused",
       "%r = f32[4,8]{1,0} fusion(%p, %q), kind=kCustom, "
       "output_to_operand_aliasing={{}: (0, {})}, calls=%fused, "
       "backend_config={\"fusion_config\": {kind: \"x\"}}",

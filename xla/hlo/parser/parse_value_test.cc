@@ -89,6 +89,10 @@ TEST(ParseShapeTest, RefusesBadShapes) {
   };
   EXPECT_THAT(error(""), HasSubstr("1:1: error: expected a shape"));
   EXPECT_THAT(error("f33[2]"), HasSubstr("expected a shape, found 'f33'"));
+  // The letter of one type, the digits of another.
+  for (absl::string_view text : {"b8[]", "c32[]", "s128[]", "u12[]", "f8[]"}) {
+    EXPECT_THAT(error(text), HasSubstr("expected a shape, found")) << text;
+  }
   EXPECT_THAT(error("f32[2"), HasSubstr("',' or ']'"));
   EXPECT_THAT(error("f32[-2]"), HasSubstr("1:5: error: a dimension size must"));
   EXPECT_THAT(error("f32[2]{0"), HasSubstr("'}'"));
@@ -536,6 +540,11 @@ TEST(ParseOriginalValueTest, Trees) {
   }
   EXPECT_FALSE(ParseOriginalValue("a").ok());
   EXPECT_FALSE(ParseOriginalValue("[other]").ok());
+}
+
+TEST(ParseOriginalValueTest, DeepNestingIsAnErrorAndNoCrash) {
+  EXPECT_THAT(MessageOf(ParseOriginalValue(std::string(100000, '('))),
+              HasSubstr("nested"));
 }
 
 }  // namespace
