@@ -197,6 +197,17 @@ TEST(HloParserHeaderTest, TheNameMayBeMissingBeforeAttributes) {
               HasSubstr("expected the name of the module"));
 }
 
+TEST(HloParserHeaderTest, MetadataThatIsReadButNotPrinted) {
+  auto module = Parse(R"(HloModule m
+ENTRY e {
+  ROOT a = f32[] parameter(0), metadata={size_of_generated_code_in_bytes=5 size_of_memory_working_set_in_bytes=7}
+})");
+  const OpMetadata& metadata =
+      module->entry_computation()->root_instruction()->metadata();
+  EXPECT_EQ(metadata.size_of_generated_code_in_bytes(), 5);
+  EXPECT_EQ(metadata.size_of_memory_working_set_in_bytes(), 7);
+}
+
 TEST(HloParserHeaderTest, AFusionSharesTheOriginOfItsRoot) {
   auto module = Parse(R"(HloModule m
 f {
