@@ -13,8 +13,8 @@ namespace xla::remat_plan {
 // what later segments read is kept for the part after the peak; the rest runs
 // once more, all at once, before the first step there that reads any of it.
 //
-//   a b c d | D C B A   (D reads d and c, C reads c and b, …)
-//   → a b c d | D C a b B A   with segments {a, b} and {c, d}
+//   a b c d | D C B A   (D reads d and c, C reads c and b, B reads b and a)
+//   → a b c d | c d D C a B A   with segments {a, b} and {c, d}; b stays for c
 //
 // Segments end where they hold about `segment_bytes` that would be freed, at
 // the nearby place crossed by the fewest bytes. As in Chen et al., "Training
