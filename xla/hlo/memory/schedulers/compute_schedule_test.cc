@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/memory/accounting/schedule_memory.h"
+#include "xla/hlo/memory/schedulers/best_memory_scheduler.h"
 #include "xla/hlo/memory/schedulers/default_memory_scheduler.h"
 #include "xla/hlo/memory/schedulers/schedule_checker.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -182,6 +184,54 @@ TEST(ScheduleModuleTest, RunsThePostprocessor) {
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   EXPECT_EQ(runs, 2);
   EXPECT_GT(peak, 0);
+}
+
+// A bound holds for every order, so it does not rise where a postprocessor
+// spoils the order of a callee.
+TEST(BestMemorySchedulerTest, BoundsCallersByTheBoundsOfCallees) {
+  std::unique_ptr<HloModule> module = Parse(R"(
+HloModule calls
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+callee {
+  p = f32[] parameter(0)
+  zero = f32[] constant(0)
+  a1 = f32[10,100]{1,0} broadcast(p), dimensions={}
+  c1 = f32[10,100]{1,0} broadcast(p), dimensions={}
+  a2 = f32[10]{0} reduce(a1, zero), dimensions={1}, to_apply=sum
+  c2 = f32[10]{0} reduce(c1, zero), dimensions={1}, to_apply=sum
+  ROOT r = f32[10]{0} add(a2, c2)
+}
+ENTRY main {
+  p = f32[] parameter(0)
+  ROOT r = f32[10]{0} call(p), to_apply=callee
+}
+)");
+  const auto broadcasts_first = [](const HloInstructionSequence& sequence) {
+    std::vector<HloInstruction*> order = sequence.instructions();
+    std::stable_partition(order.begin(), order.end(),
+                          [](const HloInstruction* inst) {
+                            return inst->opcode() == HloOpcode::kParameter ||
+                                   inst->opcode() == HloOpcode::kBroadcast;
+                          });
+    return HloInstructionSequence(order);
+  };
+  auto alias_analysis = HloAliasAnalysis::Run(module.get(), nullptr).value();
+  BestMemoryScheduler::Report plain, spoiled;
+  ASSERT_TRUE(BestMemoryScheduler(nullptr, DefaultSizeFunction(), /*effort=*/1)
+                  .RunWithReport(module.get(), *alias_analysis, {}, &plain)
+                  .ok());
+  ASSERT_TRUE(BestMemoryScheduler(nullptr, DefaultSizeFunction(), /*effort=*/1,
+                                  broadcasts_first)
+                  .RunWithReport(module.get(), *alias_analysis, {}, &spoiled)
+                  .ok());
+  EXPECT_GE(spoiled.peak_bytes, plain.peak_bytes + 3000);
+  EXPECT_LE(plain.lower_bound_bytes, plain.peak_bytes);
+  EXPECT_GE(plain.lower_bound_bytes, 4000) << "one broadcast in the callee";
+  EXPECT_EQ(spoiled.lower_bound_bytes, plain.lower_bound_bytes);
 }
 
 TEST(ScheduleModuleTest, LeavesOtherThreadsAlone) {
