@@ -17,6 +17,11 @@
 namespace xla {
 namespace {
 
+// What combining two elements may take; a combiner may hold loops that never
+// end, and arrays.
+constexpr int64_t kMaxSteps = 1 << 16;
+constexpr int64_t kMaxBytes = 1 << 20;
+
 // Without evaluating: a sum from 0, a maximum or minimum from any number.
 bool IsKnownToRepeat(const HloComputation& combiner, const Literal& init) {
   const HloInstruction* root = combiner.root_instruction();
@@ -50,6 +55,8 @@ bool InitMayRepeat(const HloInstruction& reduction) {
     return true;
   }
   HloEvaluator evaluator;
+  evaluator.set_max_steps(kMaxSteps);
+  evaluator.set_memory_limit_bytes(kMaxBytes);
   absl::StatusOr<Literal> combined =
       evaluator.Evaluate(*reduction.to_apply(), arguments);
   if (!combined.ok()) return false;

@@ -7,7 +7,8 @@ namespace xla {
 
 // Whether the init values of a reduce or reduce-window may be met any number of
 // times, as when parts are reduced first: they are constants, and combined with
-// themselves they are themselves (a sum from 0, a maximum from anything).
+// themselves they are themselves (a sum from 0, a maximum from anything). False
+// where finding out would take long, as with a loop that may not end.
 bool InitMayRepeat(const HloInstruction& reduction);
 
 }  // namespace xla
