@@ -87,6 +87,11 @@ bool BatchGroupsAreBatch(const HloInstruction& conv) {
              dnums.kernel_output_feature_dimension()) == groups;
 }
 
+// Of `groups` along `whole` elements, those in a part of whole groups.
+int64_t GroupsOfPart(int64_t groups, int64_t part, int64_t whole) {
+  return groups == 1 || whole == 0 ? groups : groups * part / whole;
+}
+
 // The window of a dimension of role `dim`, for parts of those sizes.
 absl::Status FitWindow(const std::vector<DimNums>& dims,
                        const HloInstruction& conv, const Shape& lhs,
@@ -278,13 +283,14 @@ CreateShardedConvForDotGeneralConvolution(
         &dot_dnums.rhs_non_contracting_dims}) {
     TF_RETURN_IF_ERROR(FitWindow(*dims, conv, lhs, rhs, &window));
   }
+  const Shape& whole = conv.operand(0)->shape();
+  const int64_t feature = dnums.input_feature_dimension();
+  const int64_t batch = dnums.input_batch_dimension();
   const int64_t feature_groups =
-      FeatureGroupsAreBatch(conv)
-          ? lhs.dimensions(dnums.input_feature_dimension())
-          : conv.feature_group_count();
-  const int64_t batch_groups =
-      BatchGroupsAreBatch(conv) ? lhs.dimensions(dnums.input_batch_dimension())
-                                : conv.batch_group_count();
+      GroupsOfPart(conv.feature_group_count(), lhs.dimensions(feature),
+                   whole.dimensions(feature));
+  const int64_t batch_groups = GroupsOfPart(
+      conv.batch_group_count(), lhs.dimensions(batch), whole.dimensions(batch));
   TF_ASSIGN_OR_RETURN(Shape shape,
                       ShapeInference::InferConvolveShape(
                           lhs, rhs, feature_groups, batch_groups, window, dnums,

@@ -230,17 +230,18 @@ void CheckParts(HloModule* module, const DotConvolutionDimsInfo& info,
   ASSERT_TRUE(whole.ok()) << whole.status();
   HloInstruction* lhs = conv->mutable_operand(0);
   HloInstruction* rhs = conv->mutable_operand(1);
-  const int64_t total = dim.lhs >= 0 ? lhs->shape().dimensions(dim.lhs)
-                                     : rhs->shape().dimensions(dim.rhs);
-  ASSERT_EQ(total % parts, 0);
-  const int64_t size = total / parts;
+  const auto part = [&](HloInstruction* operand, int64_t d, int64_t i) {
+    if (d < 0) return operand;
+    const int64_t size = operand->shape().dimensions(d) / parts;
+    EXPECT_EQ(size * parts, operand->shape().dimensions(d));
+    return Slice(operand, d, i * size, size);
+  };
   std::vector<HloInstruction*> results;
   for (int64_t i = 0; i < parts; ++i) {
-    auto part = CreateShardedConvForDotGeneralConvolution(
-        *conv, info, Slice(lhs, dim.lhs, i * size, size),
-        Slice(rhs, dim.rhs, i * size, size));
-    ASSERT_TRUE(part.ok()) << part.status();
-    results.push_back(entry->AddInstruction(*std::move(part)));
+    auto result = CreateShardedConvForDotGeneralConvolution(
+        *conv, info, part(lhs, dim.lhs, i), part(rhs, dim.rhs, i));
+    ASSERT_TRUE(result.ok()) << result.status();
+    results.push_back(entry->AddInstruction(*std::move(result)));
   }
   HloInstruction* root = results[0];
   if (dim.output >= 0) {
@@ -304,6 +305,25 @@ TEST(DotAsConvolutionTest, PartsMakeTheWhole) {
     }
   }
   EXPECT_EQ(checks, 21);
+}
+
+// Half of the groups, of three features and of four batches.
+TEST(DotAsConvolutionTest, PartsOfGroupsMakeTheWhole) {
+  constexpr Case kGroups[] = {
+      {"f32[2,8,12]", "f32[3,3,8]",
+       "f32[2,8,8] convolution(lhs, rhs), window={size=3 pad=1_1}, "
+       "dim_labels=b0f_0io->b0f, feature_group_count=4"},
+      {"f32[16,8,2]", "f32[3,2,8]",
+       "f32[4,6,8] convolution(lhs, rhs), window={size=3}, "
+       "dim_labels=b0f_0io->b0f, batch_group_count=4"},
+  };
+  for (const auto& [c, lhs_dim] :
+       {std::pair(kGroups[0], 2), std::pair(kGroups[1], 0)}) {
+    const auto module = Product(c.lhs, c.rhs, c.root);
+    const DotConvolutionDimsInfo info = ParseConvolutionDimsInfo(
+        module->entry_computation()->root_instruction());
+    CheckParts(module.get(), info, {lhs_dim, 2, 2, -1}, 2);
+  }
 }
 
 TEST(DotAsConvolutionTest, PartsThatDoNotFitAreErrors) {

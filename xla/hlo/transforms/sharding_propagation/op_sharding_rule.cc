@@ -186,29 +186,31 @@ Rule ConvolutionRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
   const ConvolutionDimensionNumbers& dims =
       inst.convolution_dimension_numbers();
-  const bool grouped =
-      inst.feature_group_count() != 1 || inst.batch_group_count() != 1;
-  if (inst.batch_group_count() == 1) {
+  const bool batch_groups = inst.batch_group_count() > 1;
+  const int64_t groups =
+      batch_groups ? inst.batch_group_count() : inst.feature_group_count();
+  if (!batch_groups) {
     b.MapAll({dims.input_batch_dimension(), -1, dims.output_batch_dimension()});
   }
-  if (!grouped) {
-    b.MapAll({-1, dims.kernel_output_feature_dimension(),
-              dims.output_feature_dimension()});
+  if (inst.feature_group_count() == 1) {
     const int factor = b.AddFactor(
         inst.operand(0)->shape().dimensions(dims.input_feature_dimension()),
         FactorKind::kReduction);
     b.Map(0, dims.input_feature_dimension(), factor);
     b.Map(1, dims.kernel_input_feature_dimension(), factor);
-  } else if (inst.batch_group_count() == 1 &&
-             inst.feature_group_count() ==
-                 inst.operand(0)->shape().dimensions(
-                     dims.input_feature_dimension()) &&
-             inst.feature_group_count() ==
-                 inst.shape().dimensions(dims.output_feature_dimension())) {
-    // Depthwise: one feature in, one out.
-    b.MapAll({dims.input_feature_dimension(),
-              dims.kernel_output_feature_dimension(),
+  }
+  if (groups == 1) {
+    b.MapAll({-1, dims.kernel_output_feature_dimension(),
               dims.output_feature_dimension()});
+  } else {
+    // Each group is computed by itself, whatever is in it.
+    const int factor = b.AddFactor(groups);
+    b.Map(0,
+          batch_groups ? dims.input_batch_dimension()
+                       : dims.input_feature_dimension(),
+          factor);
+    b.Map(1, dims.kernel_output_feature_dimension(), factor);
+    b.Map(b.result(), dims.output_feature_dimension(), factor);
   }
   for (int i = 0; i < dims.input_spatial_dimensions_size(); ++i) {
     const WindowDimension& window = inst.window().dimensions(i);

@@ -50,6 +50,29 @@ TEST(OpShardingRuleTest, Dot) {
             "reduction={l}");
 }
 
+TEST(OpShardingRuleTest, Convolution) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,6] parameter(0)
+    q = f32[3,6,9] parameter(1)
+    ROOT c = f32[2,8,9] convolution(p, q), window={size=3 pad=1_1},
+      dim_labels=b0f_0io->b0f)"),
+            "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=8} reduction={j}");
+  // Three groups of two features, which become three each.
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,6] parameter(0)
+    q = f32[3,2,9] parameter(1)
+    ROOT c = f32[2,8,9] convolution(p, q), window={size=3 pad=1_1},
+      dim_labels=b0f_0io->b0f, feature_group_count=3)"),
+            "([i,k,j],[-,-,j])->([i,k,j]) {i=2,j=3,k=8}");
+  // Groups of two batches.
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,6,3] parameter(0)
+    q = f32[1,3,4] parameter(1)
+    ROOT c = f32[2,6,4] convolution(p, q), window={size=1},
+      dim_labels=b0f_0io->b0f, batch_group_count=4)"),
+            "([j,k,i],[-,i,j])->([-,k,j]) {i=3,j=4,k=6} reduction={i}");
+}
+
 TEST(OpShardingRuleTest, Reshape) {
   EXPECT_EQ(RuleOf(R"(
     p = f32[8,4] parameter(0)

@@ -10,7 +10,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
@@ -26,10 +28,11 @@
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
-// Convolutions: batches and features as in dots. Along a sliding dimension the
-// shards of the left operand exchange what the windows of the result read; or,
-// where both operands are cut there, either operand is brought to the shards of
-// the other, and an all-reduce adds up.
+// Convolutions: batches and features as in dots, and groups of features as
+// batches are. Along a sliding dimension the shards of the left operand
+// exchange what the windows of the result read; or, where both operands are cut
+// there, either operand is brought to the shards of the other, and an
+// all-reduce adds up.
 
 namespace xla::spmd {
 namespace {
@@ -206,6 +209,37 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
   return cut;
 }
 
+// Features that are convolved in groups of several, of both operands and of the
+// result, or of batches of the left operand: shards of whole groups need
+// nothing of other groups.
+//
+//   f32[8,10,6] x, f32[3,2,9] w, dim_labels=b0f_0io->b0f, feature_group_count=3
+//       → in 3 shards: f32[8,10,2], f32[3,2,3], feature_group_count=1
+struct GroupFactor {
+  int64_t factor = -1;
+  int64_t count = 1;
+};
+
+// Groups of one feature each are a batch dimension among the factors already.
+GroupFactor AddGroupFactor(const HloInstruction& conv, DotFactors* f) {
+  const ConvolutionDimensionNumbers& dnums =
+      conv.convolution_dimension_numbers();
+  const ConvolutionKind kind =
+      Cast<HloConvolutionInstruction>(&conv)->convolution_kind();
+  const int64_t factor = dnums.output_feature_dimension();
+  if (f->result.factors[factor] >= 0 || kind == CONVOLUTION_KIND_DGRAD ||
+      kind == CONVOLUTION_KIND_WGRAD) {
+    return {};
+  }
+  const bool of_features = conv.feature_group_count() > 1;
+  f->result.factors[factor] = factor;
+  f->lhs.factors[of_features ? dnums.input_feature_dimension()
+                             : dnums.input_batch_dimension()] = factor;
+  f->rhs.factors[dnums.kernel_output_feature_dimension()] = factor;
+  return {factor,
+          of_features ? conv.feature_group_count() : conv.batch_group_count()};
+}
+
 // What a sharding of the factors means for the spatial dimensions.
 struct SpatialShards {
   // Without cuts that windows do not allow.
@@ -321,12 +355,18 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
       info, lhs.sharding(), rhs.sharding(), output_sharding, conv_window);
   DotFactors f =
       DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
+  const GroupFactor groups = AddGroupFactor(*hlo, &f);
   f.result.sharding = output_sharding;
   f.result.addends = AddendsWanted(*hlo);
   const auto tensors = {f.lhs, f.rhs, f.result};
   const auto shard_spatial_dims = [&](const HloSharding& factors) {
-    return ShardSpatialDims(*hlo, info, f, summed, conv_window,
-                            options.conv_halo_exchange_always_on_lhs, factors);
+    const bool whole_groups =
+        groups.factor < 0 ||
+        groups.count % factors.dimension(groups.factor) == 0;
+    return ShardSpatialDims(
+        *hlo, info, f, summed, conv_window,
+        options.conv_halo_exchange_always_on_lhs,
+        whole_groups ? factors : ReplicatedOnDims(factors, {groups.factor}));
   };
   const auto price = [&](const HloSharding& factors) {
     const SpatialShards shards = shard_spatial_dims(factors);
