@@ -46,9 +46,10 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
         first.IsSingleDeviceLeaf() || first.IsManualLeaf() ? wanted : first;
     return LocalWithSharding(hlo, common);
   }
-  if (!IsPriced(wanted) || !absl::c_all_of(arrays, [](const auto& array) {
-        return IsPriced(*array.second);
-      })) {
+  const bool for_one = wanted.IsSingleDeviceLeaf();
+  if (!(for_one || IsPriced(wanted)) ||
+      !absl::c_all_of(
+          arrays, [](const auto& array) { return IsPriced(*array.second); })) {
     return LocalWithSharding(hlo, wanted);
   }
   const auto bytes = [&](const HloSharding& sharding) {
@@ -63,7 +64,8 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   double fewest = bytes(wanted);
   for (const auto& [operand, sharding] : arrays) {
     const double moved = bytes(*sharding);
-    if (moved < fewest) {
+    // Rather the result than an operand goes to one device.
+    if (moved < fewest || (for_one && moved == fewest && IsCut(*sharding))) {
       best = sharding;
       fewest = moved;
     }

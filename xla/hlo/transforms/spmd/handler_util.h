@@ -54,13 +54,20 @@ inline const HloSharding& CuttingSharding(const HloInstruction& hlo,
   return IsCut(hlo.sharding()) || !IsCut(operand) ? hlo.sharding() : operand;
 }
 
+// Whether a broadcast can be made under any sharding, whatever its own one is.
+inline bool RepeatsWhatAllHave(const HloInstruction& broadcast) {
+  const HloInstruction& operand = *broadcast.operand(0);
+  return operand.opcode() == HloOpcode::kIota ||
+         (operand.has_sharding() && operand.sharding().IsReplicatedLeaf());
+}
+
 // Whether nothing moves where a value that has `sharding` is needed under
-// another one: iotas, and repetitions of what all devices have.
+// another one: iotas, and repetitions of those and of what all devices have.
 inline bool IsMadeAnywhere(const HloInstruction& hlo,
                            const HloSharding& sharding) {
   return hlo.opcode() == HloOpcode::kIota ||
          (hlo.opcode() == HloOpcode::kBroadcast &&
-          (sharding.IsReplicatedLeaf() ||
+          (sharding.IsReplicatedLeaf() || RepeatsWhatAllHave(hlo) ||
            (sharding.IsTiledLeaf() &&
             ReplicatedOnDims(sharding, hlo.dimensions()).NumTiles() ==
                 sharding.NumTiles())));

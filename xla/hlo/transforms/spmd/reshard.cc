@@ -134,7 +134,15 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
         target.IsReplicatedLeaf() ? Broadcast() : Replicate();
     return whole.Reshard(target, std::move(pad_value));
   }
-  if (target.IsSingleDeviceLeaf()) return Relabel(Replicate(), target);
+  if (target.IsSingleDeviceLeaf()) {
+    const PartitionedHlo whole = Replicate();
+    PartitionedHlo result = Relabel(whole, target);
+    // Every device has what this one is said to have.
+    if (whole.sharding().IsReplicatedLeaf()) {
+      result.AddReshardCache(whole.sharding(), whole);
+    }
+    return result;
+  }
   // Values held everywhere by one who says so in other words.
   if (hlo_->opcode() == HloOpcode::kBroadcast &&
       ShapeUtil::IsScalar(hlo_->operand(0)->shape())) {

@@ -244,16 +244,50 @@ HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
                                                  const HloSharding& sharding) {
   const HloInstruction* operand = hlo->operand(index);
   const PartitionedHlo& shard = GetPartitionedHlo(operand);
-  if (operand->opcode() == HloOpcode::kIota && shard.sharding() != sharding &&
-      (shard.sharding().IsTiledLeaf() ||
-       shard.sharding().IsSingleDeviceLeaf()) &&
-      !UnreducedDim(sharding).has_value() &&
-      (sharding.IsTiledLeaf() || sharding.IsReplicatedLeaf())) {
+  const HloSharding& present = shard.sharding();
+  if (present == sharding ||
+      !(present.IsTiledLeaf() || present.IsSingleDeviceLeaf()) ||
+      !(sharding.IsTiledLeaf() || sharding.IsReplicatedLeaf()) ||
+      UnreducedDim(sharding).has_value()) {
+    return shard.Reshard(sharding).hlo();
+  }
+  if (operand->opcode() == HloOpcode::kIota) {
     HloInstruction* iota = AddIota(operand, sharding, partition_id_, &b_);
     iota->set_sharding(sharding);
     return iota;
   }
-  return shard.Reshard(sharding).hlo();
+  HloInstruction* repeated = RepeatedOperand(*operand, present, sharding);
+  return repeated != nullptr ? repeated : shard.Reshard(sharding).hlo();
+}
+
+HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
+    const HloInstruction& operand, const HloSharding& present,
+    const HloSharding& wanted) {
+  if (operand.opcode() != HloOpcode::kBroadcast ||
+      !RepeatsWhatAllHave(operand) || !IsPriced(wanted)) {
+    return nullptr;
+  }
+  const bool moves =
+      present.IsSingleDeviceLeaf() ||
+      (IsPriced(present) && ReshardBytes(operand.shape(), present, wanted) > 0);
+  if (!moves) return nullptr;
+  const HloInstruction* source = operand.operand(0);
+  const HloSharding sharding = MapShardingDims(wanted, operand.dimensions());
+  HloInstruction* some = nullptr;
+  if (source->opcode() == HloOpcode::kIota) {
+    some = AddIota(source, sharding, partition_id_, &b_);
+  } else {
+    // With the state of this instruction, which may be that of a group.
+    const PartitionedHlo& whole = GetPartitionedHlo(source);
+    if (!whole.sharding().IsReplicatedLeaf()) return nullptr;
+    some = PartitionedHlo(whole.hlo(), source->shape(), MakePartitioningState())
+               .Reshard(sharding)
+               .hlo();
+  }
+  HloInstruction* repeated = b_.AddInstruction(operand.CloneWithNewOperands(
+      MakePartitionedShape(operand.shape(), wanted), {some}));
+  repeated->set_sharding(wanted);
+  return repeated;
 }
 
 HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,

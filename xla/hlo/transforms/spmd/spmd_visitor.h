@@ -214,10 +214,15 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // A collective on shards, among devices that have the same one, with the cuts
   // along `dim` (-1: none) moved to other dimensions; else the default action.
   absl::Status CollectiveOfShards(HloInstruction* hlo, int64_t dim);
-  // The operand under `sharding`, for handlers that clone. An iota is made
-  // there, not moved.
+  // The operand under `sharding`, for handlers that clone. What can be made
+  // there (IsMadeAnywhere) is not moved.
   HloInstruction* Operand(HloInstruction* hlo, int64_t index,
                           const HloSharding& sharding);
+  // A broadcast of what all devices have or can make, made under `wanted`;
+  // nullptr where it is another one, or nothing would move.
+  HloInstruction* RepeatedOperand(const HloInstruction& operand,
+                                  const HloSharding& present,
+                                  const HloSharding& wanted);
   // Computes on the device that has the operands, other than those that any
   // device has or can make, where the result is smaller than what it would send
   // otherwise. False, and nothing done, elsewhere.
