@@ -22,6 +22,8 @@
 namespace xla::spmd {
 namespace {
 
+thread_local RouteBytesMemo* current_memo = nullptr;
+
 // Longer lists of devices are not looked through for an order.
 constexpr int64_t kMostListed = 4096;
 // With more axes than these there are too many orders of them, and a search for
@@ -266,12 +268,25 @@ ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
   return *std::move(route);
 }
 
+RouteBytesMemo::RouteBytesMemo() : outer_(current_memo) { current_memo = this; }
+
+RouteBytesMemo::~RouteBytesMemo() { current_memo = outer_; }
+
 double RouteBytes(const Shape& shape, const HloSharding& from,
                   const HloSharding& to) {
   if (from == to || !from.IsTiledLeaf()) return 0;
-  return FindReshardRoute(shape, from,
-                          to.IsTiledLeaf() ? to : HloSharding::Replicate())
-      .bytes;
+  const auto find = [&] {
+    return FindReshardRoute(shape, from,
+                            to.IsTiledLeaf() ? to : HloSharding::Replicate())
+        .bytes;
+  };
+  if (current_memo == nullptr) return find();
+  const auto [it, is_new] =
+      current_memo->bytes_.try_emplace(RouteBytesMemo::Key(
+          shape.element_type(),
+          {shape.dimensions().begin(), shape.dimensions().end()}, from, to));
+  if (is_new) it->second = find();
+  return it->second;
 }
 
 }  // namespace xla::spmd

@@ -1,13 +1,17 @@
 #ifndef XLA_HLO_TRANSFORMS_SPMD_RESHARD_ROUTE_H_
 #define XLA_HLO_TRANSFORMS_SPMD_RESHARD_ROUTE_H_
 
+#include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/reshard_pieces.h"
 #include "xla/hlo/transforms/spmd/reshard_plan.h"
 #include "xla/shape.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::spmd {
 
@@ -38,6 +42,26 @@ ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
 // which become whole on all devices first, what moves after that.
 double RouteBytes(const Shape& shape, const HloSharding& from,
                   const HloSharding& to);
+
+// While one lives, RouteBytes remembers on its thread what it has found: layers
+// ask the same again and again, and each answer may be a search.
+class RouteBytesMemo {
+ public:
+  RouteBytesMemo();
+  RouteBytesMemo(const RouteBytesMemo&) = delete;
+  RouteBytesMemo& operator=(const RouteBytesMemo&) = delete;
+  ~RouteBytesMemo();
+
+ private:
+  friend double RouteBytes(const Shape& shape, const HloSharding& from,
+                           const HloSharding& to);
+  using Key =
+      std::tuple<PrimitiveType, std::vector<int64_t>, HloSharding, HloSharding>;
+
+  absl::flat_hash_map<Key, double> bytes_;
+  // Of a run around this one.
+  RouteBytesMemo* const outer_;
+};
 
 }  // namespace xla::spmd
 

@@ -26,6 +26,7 @@
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 #include "xla/hlo/transforms/spmd/preprocess.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/utils/manual_region.h"
@@ -372,6 +373,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
           ? *requested_creator_
           : GetDefaultCollectiveOpsCreator(num_partitions_, num_replicas_),
       &missing);
+  const RouteBytesMemo memo;
   module->clear_schedule();
   FlattenCallGraph flatten;
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
