@@ -19,7 +19,7 @@ namespace xla::gpu {
 //              beside one of a loop               of its elements
 //
 // Neither keeps rows of rng or stochastic-convert. Our own compute some opcodes
-// of some types only (reduce-precision): priority-fusion leaves others alone.
+// of some types only (reduce-precision): fusion leaves others alone.
 enum class KernelTarget { kXla, kOwn };
 
 // xla, own.

@@ -9,9 +9,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -212,6 +214,11 @@ FusionDecision MofKernels::IsEligible(const HloInstruction* instruction) const {
   }
   if (IsNestableVariadicReduction(*instruction, *context_.device)) {
     return FusionDecision::Forbid("a nested reduction with several results");
+  }
+  if (context_.kernels_for == KernelTarget::kOwn) {
+    // It would leave the whole kernel without a lowering.
+    const absl::Status lowered = CheckIsLowered(*instruction);
+    if (!lowered.ok()) return FusionDecision::Forbid(lowered.message());
   }
   return FusionDecision::Allow();
 }

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
+#include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -71,7 +72,9 @@ bool NarrowHosts::MayHost(const HloInstruction& host) const {
       host.user_count() == 0 || context_.banned->contains(host.name()) ||
       !IsFusibleAsMultiOutputFusionRoot(host, *context_.device) ||
       IsNestableVariadicReduction(host, *context_.device) ||
-      !context_.alias_info->GetInPlaceInputOutputPairs(&host).empty()) {
+      !context_.alias_info->GetInPlaceInputOutputPairs(&host).empty() ||
+      (context_.kernels_for == KernelTarget::kOwn &&
+       !CheckIsLowered(host).ok())) {
     return false;
   }
   if (host.shape().IsTuple() &&

@@ -104,7 +104,7 @@ struct MultiOutputFusionOptions {
 // read p again.
 //
 // With kernels-for=own, kernels are our own, which write more outputs together
-// than XLA's (kernel_target.h).
+// than XLA's (kernel_target.h); kernels without a lowering stay alone.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // limit or the unfused peak, whichever is greater; fusions that hold too much

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/hlo_fusion_analysis.h"
 #include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
@@ -27,25 +27,6 @@ constexpr double kLongReduction = 16;
 bool IsFusibleOpcode(HloOpcode opcode) {
   return MovesElements(opcode) || opcode == HloOpcode::kIota ||
          opcode == HloOpcode::kReduce || opcode == HloOpcode::kScatter;
-}
-
-// Of an elementwise instruction that our own kernels may not compute, for all
-// types or parameters: whether they do.
-absl::Status CheckIsLowered(const HloInstruction& hlo) {
-  switch (hlo.opcode()) {
-    case HloOpcode::kCompare:
-      if (ShapeUtil::ElementSizeInBits(hlo.operand(0)->shape()) < 64) {
-        return absl::OkStatus();
-      }
-      return LowerLoop(hlo).status();
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kClz:
-    case HloOpcode::kPopulationCount:
-    case HloOpcode::kReducePrecision:
-      return LowerLoop(hlo).status();
-    default:  // Lowered, whatever the types are.
-      return absl::OkStatus();
-  }
 }
 
 double ElementsOf(const Shape& shape) {

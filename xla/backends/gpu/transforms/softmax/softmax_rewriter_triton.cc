@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
@@ -35,7 +36,10 @@ class Rewriter {
  public:
   Rewriter(HloComputation* computation, const se::DeviceDescription& device,
            KernelTarget target)
-      : computation_(computation), device_(device), model_(device, target) {}
+      : computation_(computation),
+        device_(device),
+        target_(target),
+        model_(device, target) {}
 
   // For each kernel, tries the whole and three smaller versions, without
   // producers, without readers, or without both, and takes the first for which
@@ -64,6 +68,7 @@ class Rewriter {
 
   HloComputation* computation_;
   const se::DeviceDescription& device_;
+  const KernelTarget target_;
   TiledPerformanceModel model_;
 };
 
@@ -160,6 +165,12 @@ absl::Duration Rewriter::TimeApart(const HloInstruction& fusion) const {
 }
 
 absl::StatusOr<bool> Rewriter::TryFuse(const RowKernel& kernel) {
+  if (target_ == KernelTarget::kOwn &&
+      !absl::c_all_of(kernel, [](const HloInstruction* instruction) {
+        return CheckIsLowered(*instruction).ok();
+      })) {
+    return false;
+  }
   HloInstruction* fusion = MakeFusion(kernel);
   HloComputation* body = fusion->fused_instructions_computation();
   absl::StatusOr<TiledRunTimeData> tiled =

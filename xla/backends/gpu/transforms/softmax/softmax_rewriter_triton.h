@@ -45,7 +45,7 @@ struct SoftmaxRewriterTritonOptions {
 // sequence, as in layer norm, become one kernel.
 //
 // With kernels-for=own, kernels are our own, which know more opcodes
-// (kernel_target.h).
+// (kernel_target.h); instructions without a lowering stay outside.
 //
 // Leaves alone: instructions without such a form, reductions of several
 // dimensions or not of the minor one, rows of less than 16 elements, a single

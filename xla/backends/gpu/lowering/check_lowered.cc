@@ -1,0 +1,58 @@
+#include "xla/backends/gpu/lowering/check_lowered.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "xla/backends/gpu/lowering/element_emitter.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+bool IsOfKernelType(const Shape& shape) {
+  if (shape.IsTuple()) {
+    return absl::c_all_of(shape.tuple_shapes(), IsOfKernelType);
+  }
+  return !shape.IsArray() ||
+         primitive_util::IsComplexType(shape.element_type()) ||
+         KernelType(shape.element_type()).ok();
+}
+
+absl::Status CheckOne(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+      return absl::OkStatus();
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kClz:
+    case HloOpcode::kCompare:
+    case HloOpcode::kMulhi:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kReducePrecision:
+    case HloOpcode::kStochasticConvert:
+      return LowerLoop(hlo).status();
+    default:  // Lowered for all types that kernels have.
+      break;
+  }
+  const bool is_known =
+      IsOfKernelType(hlo.shape()) &&
+      absl::c_all_of(hlo.operands(), [](const HloInstruction* operand) {
+        return IsOfKernelType(operand->shape());
+      });
+  return is_known ? absl::OkStatus() : LowerLoop(hlo).status();
+}
+
+}  // namespace
+
+absl::Status CheckIsLowered(const HloInstruction& kernel) {
+  if (kernel.opcode() != HloOpcode::kFusion) return CheckOne(kernel);
+  for (const HloInstruction* hlo : kernel.fused_instructions()) {
+    RETURN_IF_ERROR(CheckOne(*hlo));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::gpu
