@@ -188,6 +188,13 @@ KIR_UNARY(cos, cos(kir_real(a)))
 KIR_UNARY(floor, floor(kir_real(a)))
 KIR_UNARY(ceil, ceil(kir_real(a)))
 KIR_UNARY(tan, tan(kir_real(a)))
+KIR_UNARY(acos, acos(kir_real(a)))
+KIR_UNARY(acosh, acosh(kir_real(a)))
+KIR_UNARY(asin, asin(kir_real(a)))
+KIR_UNARY(asinh, asinh(kir_real(a)))
+KIR_UNARY(atanh, atanh(kir_real(a)))
+KIR_UNARY(cosh, cosh(kir_real(a)))
+KIR_UNARY(sinh, sinh(kir_real(a)))
 KIR_UNARY(expm1, expm1(kir_real(a)))
 KIR_UNARY(log1p, log1p(kir_real(a)))
 KIR_UNARY(cbrt, cbrt(kir_real(a)))
@@ -267,6 +274,15 @@ template <class To, class T> KIR To kir_saturate(T a) {
   if (double(a) >= double(max)) return max;
   if (double(a) <= (is_signed ? -double(max) - 1 : 0)) return To(is_signed ? -max - 1 : 0);
   return To(a);
+}
+template <class To, class T> KIR To kir_high_bits(T a) {
+  return To(kir_bits<UIndex>(a) >> 32);
+}
+template <class To, class T> KIR To kir_low_bits(T a) {
+  return To(kir_bits<UIndex>(a));
+}
+template <class To, class T> KIR To kir_bits(T high, unsigned low) {
+  return kir_bits<To>(UIndex(unsigned(high)) << 32 | low);
 }
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }

@@ -37,10 +37,16 @@ using dim3 = kir_fibers::Dim3;
 #define gridDim (kir_fibers::Here().grid_dim)
 
 // With those of floats, as CUDA has them.
+using std::acos;
+using std::acosh;
+using std::asin;
+using std::asinh;
 using std::atan2;
+using std::atanh;
 using std::cbrt;
 using std::ceil;
 using std::cos;
+using std::cosh;
 using std::erf;
 using std::exp;
 using std::expm1;
@@ -53,6 +59,7 @@ using std::rint;
 using std::round;
 using std::signbit;
 using std::sin;
+using std::sinh;
 using std::sqrt;
 using std::tan;
 using std::tanh;

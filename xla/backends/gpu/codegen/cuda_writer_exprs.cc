@@ -359,15 +359,25 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
       expr.async == kir::AsyncKind::kBulkStore) {
     guard = "if (kir_thread() == 0) ";
   }
-  if (expr.op == "bits") {
-    const auto* from = std::get_if<kir::Operand>(&expr.arguments[0]);
-    if (from == nullptr ||
-        kir::ElementBytes(kernel_.buffers[from->buffer].type) !=
-            kir::ElementBytes(target.type)) {
+  if (kir::IsOfBits(expr.op)) {
+    std::vector<std::string> from;
+    int bytes = 0;
+    for (const kir::Argument& argument : expr.arguments) {
+      const auto* operand = std::get_if<kir::Operand>(&argument);
+      if (operand == nullptr) {
+        return Unimplemented(statement.location, "bits of no element");
+      }
+      bytes += kir::ElementBytes(kernel_.buffers[operand->buffer].type);
+      from.push_back(Element(*operand));
+    }
+    const int halves = expr.op == "bits" ? 1 : 2;
+    if (bytes != kir::ElementBytes(target.type) * halves ||
+        (halves == 2 && bytes != 8) || (from.size() == 2 && bytes != 8)) {
       return Unimplemented(statement.location, "bits of another type");
     }
-    Line(absl::StrCat(guard, element, " = kir_bits<", TypeName(target.type),
-                      ">(", Element(*from), ");"));
+    Line(absl::StrCat(guard, element, " = kir_", expr.op, "<",
+                      TypeName(target.type), ">(", absl::StrJoin(from, ", "),
+                      ");"));
     return absl::OkStatus();
   }
   if (op_class == kir::OpClass::kReduce && expr.sync) {

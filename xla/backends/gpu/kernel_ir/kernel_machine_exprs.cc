@@ -122,12 +122,12 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
       break;
     }
     default:
-      if (expr.op == "bits") {
+      if (kir::IsOfBits(expr.op)) {
         const auto* source = std::get_if<kir::Operand>(&expr.arguments[0]);
         const kir::ElementType to = kernel_.buffers[places[0].buffer].type;
         Store(t, places[0],
-              ReinterpretBits(
-                  in[0],
+              ApplyToBits(
+                  expr.op, in,
                   source == nullptr ? to : kernel_.buffers[source->buffer].type,
                   to),
               i);

@@ -68,10 +68,13 @@ double Wrap(double value, int bits, bool is_signed) {
   const double end = low + modulus;
   double v = std::trunc(value);
   // With 64 bits, the end stands for the last integer, which no double is.
-  if (v >= low && (v < end || (v == end && bits == 64))) return v;
+  const auto is_inside = [&](double x) {
+    return x >= low && (x < end || (x == end && bits == 64));
+  };
+  if (is_inside(v)) return v;
   v = std::fmod(v, modulus);
   if (v < low) v += modulus;
-  return v >= end ? v - modulus : v;
+  return is_inside(v) ? v : v - modulus;
 }
 
 // The bits of a number of 64, with a sign or without.
@@ -194,9 +197,11 @@ double RoundToType(double value, ElementType type) {
 
 namespace {
 
-// The bits of a number of up to 32, and the number that has them.
-uint32_t BitsOf(double value, ElementType type) {
+// The bits of a number, and the number that has them.
+uint64_t BitsOf(double value, ElementType type) {
   switch (type) {
+    case ElementType::kF64:
+      return absl::bit_cast<uint64_t>(value);
     case ElementType::kF32:
       return absl::bit_cast<uint32_t>(static_cast<float>(value));
     case ElementType::kBF16:
@@ -208,14 +213,18 @@ uint32_t BitsOf(double value, ElementType type) {
     case ElementType::kF8E5M2:
       return absl::bit_cast<uint8_t>(float8_e5m2(value));
     default:
-      return static_cast<uint32_t>(Integer(value));
+      return static_cast<uint64_t>(Integer(value));
   }
 }
 
-double OfBits(uint32_t bits, ElementType type) {
+double OfBits(uint64_t bits, ElementType type) {
   switch (type) {
+    case ElementType::kF64:
+      return absl::bit_cast<double>(bits);
+    case ElementType::kS64:
+      return static_cast<double>(static_cast<int64_t>(bits));
     case ElementType::kF32:
-      return absl::bit_cast<float>(bits);
+      return absl::bit_cast<float>(static_cast<uint32_t>(bits));
     case ElementType::kBF16:
       return absl::bit_cast<bfloat16>(static_cast<uint16_t>(bits));
     case ElementType::kF16:
@@ -227,7 +236,7 @@ double OfBits(uint32_t bits, ElementType type) {
       return static_cast<float>(
           absl::bit_cast<float8_e5m2>(static_cast<uint8_t>(bits)));
     default:
-      return RoundToType(bits, type);
+      return RoundToType(static_cast<double>(bits), type);
   }
 }
 
@@ -253,6 +262,13 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
       {"floor", [](double v) { return std::floor(v); }},
       {"ceil", [](double v) { return std::ceil(v); }},
       {"tan", [](double v) { return std::tan(v); }},
+      {"acos", [](double v) { return std::acos(v); }},
+      {"acosh", [](double v) { return std::acosh(v); }},
+      {"asin", [](double v) { return std::asin(v); }},
+      {"asinh", [](double v) { return std::asinh(v); }},
+      {"atanh", [](double v) { return std::atanh(v); }},
+      {"cosh", [](double v) { return std::cosh(v); }},
+      {"sinh", [](double v) { return std::sinh(v); }},
       {"expm1", [](double v) { return std::expm1(v); }},
       {"log1p", [](double v) { return std::log1p(v); }},
       {"cbrt", [](double v) { return std::cbrt(v); }},
@@ -304,8 +320,14 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   return a;
 }
 
-double ReinterpretBits(double value, ElementType from, ElementType to) {
-  return OfBits(BitsOf(value, from), to);
+double ApplyToBits(absl::string_view op, absl::Span<const double> x,
+                   ElementType from, ElementType to) {
+  constexpr uint64_t kLow = 0xffffffff;
+  const uint64_t bits = BitsOf(x[0], from);
+  if (op == "high_bits") return static_cast<double>(bits >> 32);
+  if (op == "low_bits") return static_cast<double>(bits & kLow);
+  if (x.size() < 2) return OfBits(bits, to);
+  return OfBits(bits << 32 | (BitsOf(x[1], ElementType::kU32) & kLow), to);
 }
 
 double ApplyCombiner(kir::Combiner combiner, double a, double b) {

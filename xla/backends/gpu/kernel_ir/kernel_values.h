@@ -19,11 +19,10 @@ double RoundToType(double value, kir::ElementType type);
 double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments,
                      kir::ElementType type);
 
-// Operation `bits`: reinterprets the bits of a value of type `from` as type
-// `to`. For f32 and integers of as many bits; NaN has one payload. With other
-// types the value passes unchanged.
-double ReinterpretBits(double value, kir::ElementType from,
-                       kir::ElementType to);
+// Operations on bits (kir::IsOfBits), of numbers of type `from`. NaN has one
+// payload, and integers of 64 bits are as doubles hold them.
+double ApplyToBits(absl::string_view op, absl::Span<const double> arguments,
+                   kir::ElementType from, kir::ElementType to);
 
 double ApplyCombiner(kir::Combiner combiner, double a, double b);
 double CombinerIdentity(kir::Combiner combiner);

@@ -76,4 +76,8 @@ absl::string_view NearestOp(absl::string_view op) {
   return best;
 }
 
+bool IsOfBits(absl::string_view op) {
+  return op == "bits" || op == "high_bits" || op == "low_bits";
+}
+
 }  // namespace xla::gpu::kir

@@ -51,6 +51,13 @@ const OpInfo* FindOp(absl::string_view op);
 Combiner OpCombiner(absl::string_view op);
 // "add"; empty for none.
 absl::string_view CombinerOp(Combiner combiner);
+// Whether the operation takes the bits of numbers as those of others:
+//
+//   %x[0] = bits(%a[0])            the number that has the bits of another one
+//   %x[0] = bits(%a[0], %b[0])     whose upper and lower 32 bits these are
+//   %x[0] = high_bits(%a[0])       the upper 32 bits of 64; the lower ones:
+//   %x[0] = low_bits(%a[0])
+bool IsOfBits(absl::string_view op);
 // The known name nearest to a mistyped one, or nothing.
 absl::string_view NearestOp(absl::string_view op);
 absl::Span<const OpInfo> AllOps();

@@ -27,10 +27,7 @@ absl::Status CheckOne(const HloInstruction& hlo) {
     case HloOpcode::kConstant:
       return absl::OkStatus();
     case HloOpcode::kBitcastConvert:
-    case HloOpcode::kClz:
-    case HloOpcode::kCompare:
     case HloOpcode::kMulhi:
-    case HloOpcode::kPopulationCount:
     case HloOpcode::kReducePrecision:
     case HloOpcode::kStochasticConvert:
       return LowerLoop(hlo).status();

@@ -361,6 +361,9 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
   if (hlo.IsElementwise() || hlo.opcode() == HloOpcode::kMap) {
     return Elementwise(hlo, indices);
   }
+  if (hlo.opcode() == HloOpcode::kBitcastConvert) {
+    return SplitOrJoinBits(hlo, indices);
+  }
   return NotLowered(hlo, "not lowered");
 }
 

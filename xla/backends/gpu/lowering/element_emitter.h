@@ -153,12 +153,6 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> Unary(const HloInstruction& hlo,
                                      const kir::Operand& a,
                                      kir::ElementType type);
-  absl::StatusOr<kir::Operand> ReducePrecision(const HloInstruction& hlo,
-                                               const kir::Operand& a,
-                                               kir::ElementType type);
-  absl::StatusOr<kir::Operand> RoundBits(const HloInstruction& hlo,
-                                         const kir::Operand& a,
-                                         kir::ElementType type);
   absl::StatusOr<kir::Operand> Divide(const HloInstruction& hlo,
                                       const kir::Operand& a,
                                       const kir::Operand& b,
@@ -168,8 +162,6 @@ class ElementEmitter {
                                        const kir::Operand& b);
   kir::Operand Compare(ComparisonDirection direction, const kir::Operand& a,
                        const kir::Operand& b);
-  absl::StatusOr<kir::Operand> TotalOrder(const HloInstruction& hlo,
-                                          const kir::Operand& a);
   absl::StatusOr<kir::Operand> Convert(const HloInstruction& hlo,
                                        const kir::Operand& a,
                                        kir::ElementType type);
@@ -179,6 +171,27 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> LoadPacked(const HloInstruction& hlo,
                                           kir::BufferId buffer,
                                           const Indices& indices);
+
+  // element_emitter_bits.cc
+  absl::StatusOr<kir::Operand> ReinterpretBits(const HloInstruction& hlo,
+                                               const kir::Operand& a,
+                                               kir::ElementType type);
+  absl::StatusOr<kir::Operand> BitsOf(const kir::Operand& a,
+                                      PrimitiveType from);
+  // A bitcast-convert to elements of another width.
+  Values SplitOrJoinBits(const HloInstruction& hlo, const Indices& indices);
+  absl::StatusOr<kir::Operand> ReducePrecision(const HloInstruction& hlo,
+                                               const kir::Operand& a,
+                                               kir::ElementType type);
+  absl::StatusOr<kir::Operand> RoundBits(const HloInstruction& hlo,
+                                         const kir::Operand& a,
+                                         kir::ElementType type);
+  absl::StatusOr<kir::Operand> RoundHalves(const HloInstruction& hlo,
+                                           const kir::Operand& a);
+  absl::StatusOr<kir::Operand> TotalOrder(const HloInstruction& hlo,
+                                          const kir::Operand& a);
+  kir::Operand CompareHalves(ComparisonDirection direction,
+                             const kir::Operand& a, const kir::Operand& b);
 
   // element_emitter_movement.cc
   using MakeElement = absl::FunctionRef<absl::StatusOr<kir::Operand>()>;

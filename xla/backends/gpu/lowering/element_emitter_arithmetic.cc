@@ -46,12 +46,24 @@ absl::string_view UnaryOp(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAbs:
       return "abs";
+    case HloOpcode::kAcos:
+      return "acos";
+    case HloOpcode::kAcosh:
+      return "acosh";
+    case HloOpcode::kAsin:
+      return "asin";
+    case HloOpcode::kAsinh:
+      return "asinh";
+    case HloOpcode::kAtanh:
+      return "atanh";
     case HloOpcode::kCbrt:
       return "cbrt";
     case HloOpcode::kCeil:
       return "ceil";
     case HloOpcode::kCos:
       return "cos";
+    case HloOpcode::kCosh:
+      return "cosh";
     case HloOpcode::kErf:
       return "erf";
     case HloOpcode::kExp:
@@ -78,6 +90,8 @@ absl::string_view UnaryOp(HloOpcode opcode) {
       return "sign";
     case HloOpcode::kSin:
       return "sin";
+    case HloOpcode::kSinh:
+      return "sinh";
     case HloOpcode::kSqrt:
       return "sqrt";
     case HloOpcode::kTan:
@@ -213,146 +227,29 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
     }
     case HloOpcode::kPopulationCount:
     case HloOpcode::kClz: {
-      if (IsNarrowInteger(TypeOf(hlo))) {
-        return NotLowered(hlo, "of less than a byte");
-      }
       ASSIGN_OR_RETURN(const ElementType bits,
                        KernelType(Unsigned(TypeOf(hlo))));
-      const Operand value = builder_.Emit("cast", bits, {a});
-      const Operand count = builder_.Emit(
-          hlo.opcode() == HloOpcode::kClz ? "clz" : "popcnt", bits, {value});
+      Operand value = builder_.Emit("cast", bits, {a});
+      const int width = primitive_util::BitWidth(TypeOf(hlo));
+      if (width < 8) {  // In a byte, after copies of the sign.
+        value = builder_.Emit("and", bits,
+                              {value, AffineExpr((int64_t{1} << width) - 1)});
+      }
+      const bool counts_zeros = hlo.opcode() == HloOpcode::kClz;
+      Operand count =
+          builder_.Emit(counts_zeros ? "clz" : "popcnt", bits, {value});
+      if (counts_zeros && width < 8) {
+        count = builder_.Emit("sub", bits, {count, AffineExpr(8 - width)});
+      }
       return builder_.Emit("cast", type, {count});
     }
     case HloOpcode::kReducePrecision:
       return ReducePrecision(hlo, a, type);
-    case HloOpcode::kBitcastConvert: {
-      const PrimitiveType from = TypeOf(*hlo.operand(0));
-      if (from == TypeOf(hlo)) return a;
-      if (IsInteger(from) && IsInteger(TypeOf(hlo)) &&
-          primitive_util::BitWidth(from) ==
-              primitive_util::BitWidth(TypeOf(hlo))) {
-        return builder_.Emit("cast", type, {a});
-      }
-      // Of 64 bits, machines that compute in doubles would lose some.
-      const auto has_bits = [](PrimitiveType t) {
-        return t != PRED && primitive_util::BitWidth(t) <= 32 &&
-               KernelType(t).ok();
-      };
-      if (!has_bits(from) || !has_bits(TypeOf(hlo)) ||
-          primitive_util::BitWidth(from) !=
-              primitive_util::BitWidth(TypeOf(hlo))) {
-        return NotLowered(
-            hlo, absl::StrCat(
-                     "from ", primitive_util::LowercasePrimitiveTypeName(from),
-                     " to ",
-                     primitive_util::LowercasePrimitiveTypeName(TypeOf(hlo))));
-      }
-      return builder_.Emit("bits", type, {a});
-    }
+    case HloOpcode::kBitcastConvert:
+      return ReinterpretBits(hlo, a, type);
     default:  // An error.
       return NotLowered(hlo, "not lowered");
   }
-}
-
-// Through the type that has these bits, if there is one. Numbers whose exponent
-// it lacks become zero, where the type has fractions of them; those that round
-// up to its least normal number are kept, as far as half a place below it.
-absl::StatusOr<Operand> ElementEmitter::ReducePrecision(
-    const HloInstruction& hlo, const Operand& a, ElementType type) {
-  struct Narrow {
-    int exponent, mantissa;
-    PrimitiveType type;
-    double least;  // normal number
-  };
-  static constexpr Narrow kNarrow[] = {{8, 23, F32, 0x1p-126},
-                                       {8, 7, BF16, 0x1p-126},
-                                       {5, 10, F16, 0x1p-14},
-                                       {5, 2, F8E5M2, 0x1p-14}};
-  const int exponent = primitive_util::ExponentWidth(TypeOf(hlo));
-  const int mantissa = primitive_util::SignificandWidth(TypeOf(hlo)) - 1;
-  if (hlo.exponent_bits() >= exponent && hlo.mantissa_bits() >= mantissa) {
-    return a;
-  }
-  for (const Narrow& narrow : kNarrow) {
-    if (hlo.exponent_bits() != narrow.exponent ||
-        hlo.mantissa_bits() != narrow.mantissa || exponent < narrow.exponent ||
-        mantissa < narrow.mantissa) {
-      continue;
-    }
-    ASSIGN_OR_RETURN(const ElementType through, KernelType(narrow.type));
-    const Operand value =
-        builder_.Emit("cast", type, {builder_.Emit("cast", through, {a})});
-    if (exponent == narrow.exponent) return value;
-    const Operand size = builder_.Emit("abs", type, {a});
-    const double kept =
-        narrow.least * (1 - std::ldexp(1.0, -narrow.mantissa - 2));
-    const Operand is_kept =
-        builder_.Emit("ge", ElementType::kPred, {size, kept});
-    const Operand zero = builder_.Emit("mul", type, {a, 0.0});
-    return builder_.Emit("select", type, {is_kept, value, zero});
-  }
-  return RoundBits(hlo, a, type);
-}
-
-// In integers: the bits of the magnitude rounded to the nearest, ties to even;
-// then what is too large becomes infinite, what is too small zero.
-absl::StatusOr<Operand> ElementEmitter::RoundBits(const HloInstruction& hlo,
-                                                  const Operand& a,
-                                                  ElementType type) {
-  const PrimitiveType from = TypeOf(hlo);
-  if (from != F32 && from != F16 && from != BF16 && from != F8E5M2) {
-    return NotLowered(
-        hlo,
-        absl::StrCat("of ", primitive_util::LowercasePrimitiveTypeName(from),
-                     " to ", hlo.exponent_bits(), " bits of exponent and ",
-                     hlo.mantissa_bits(), " of mantissa"));
-  }
-  const int exponent = primitive_util::ExponentWidth(from);
-  const int mantissa = primitive_util::SignificandWidth(from) - 1;
-  const int64_t sign_bit = int64_t{1} << (exponent + mantissa);
-  const int64_t infinity = ((int64_t{1} << exponent) - 1) << mantissa;
-  const int64_t nan = infinity | int64_t{1} << (mantissa - 1);
-  constexpr ElementType kBits = ElementType::kU32;
-  const auto emit = [&](absl::string_view op, const Operand& x,
-                        const kir::Argument& y) {
-    return builder_.Emit(op, kBits, {x, y});
-  };
-  const auto compare = [&](absl::string_view op, const Operand& x, int64_t y) {
-    return builder_.Emit(op, ElementType::kPred, {x, AffineExpr(y)});
-  };
-  const auto select = [&](const Operand& condition, const kir::Argument& x,
-                          const kir::Argument& y) {
-    return builder_.Emit("select", kBits, {condition, x, y});
-  };
-  ASSIGN_OR_RETURN(const ElementType own, KernelType(Unsigned(from)));
-  Operand bits = builder_.Emit("bits", own, {a});
-  if (own != kBits) bits = builder_.Emit("cast", kBits, {bits});
-  const Operand sign = emit("and", bits, AffineExpr(sign_bit));
-  const Operand size = emit("and", bits, AffineExpr(sign_bit - 1));
-  Operand rounded = size;
-  if (const int dropped = mantissa - static_cast<int>(hlo.mantissa_bits());
-      dropped > 0) {
-    const int64_t unit = int64_t{1} << dropped;
-    const Operand odd =
-        emit("and", emit("shr", size, AffineExpr(dropped)), AffineExpr(1));
-    const Operand half = emit("add", odd, AffineExpr(unit / 2 - 1));
-    rounded =
-        emit("and", emit("add", size, half), AffineExpr(2 * sign_bit - unit));
-  }
-  if (hlo.exponent_bits() < exponent) {
-    const int64_t bias = (int64_t{1} << (exponent - 1)) - 1;
-    const int64_t largest = (int64_t{1} << (hlo.exponent_bits() - 1)) - 1;
-    const Operand is_large =
-        compare("ge", rounded, (bias + largest + 1) << mantissa);
-    const Operand is_small =
-        compare("lt", rounded, (bias - largest + 1) << mantissa);
-    rounded = select(is_large, AffineExpr(infinity), rounded);
-    rounded = select(is_small, AffineExpr(0), rounded);
-  }
-  rounded = select(compare("gt", size, infinity), AffineExpr(nan), rounded);
-  Operand result = emit("or", sign, rounded);
-  if (own != kBits) result = builder_.Emit("cast", own, {result});
-  return builder_.Emit("bits", type, {result});
 }
 
 absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
@@ -369,6 +266,18 @@ absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
     case HloOpcode::kDivide:
     case HloOpcode::kRemainder:
       return Divide(hlo, a, b, type);
+    case HloOpcode::kMulhi: {
+      const int width = primitive_util::BitWidth(TypeOf(hlo));
+      if (width > 32) return NotLowered(hlo, "of 64 bits");
+      const bool has_sign = primitive_util::IsSignedIntegralType(TypeOf(hlo));
+      const ElementType wide = has_sign ? ElementType::kS64 : ElementType::kU64;
+      const Operand product = builder_.Emit(
+          "mul", wide,
+          {builder_.Emit("cast", wide, {a}), builder_.Emit("cast", wide, {b})});
+      const Operand high =
+          builder_.Emit("shr", wide, {product, AffineExpr(width)});
+      return builder_.Emit("cast", type, {high});
+    }
     case HloOpcode::kPower:
       return builder_.Emit("pow", type, {a, b});
     case HloOpcode::kShiftRightArithmetic:
@@ -428,33 +337,6 @@ absl::StatusOr<Operand> ElementEmitter::Compare(const HloInstruction& hlo,
     return CompareTotal(hlo, hlo.comparison_direction(), a, b);
   }
   return Compare(hlo.comparison_direction(), a, b);
-}
-
-absl::StatusOr<Operand> ElementEmitter::CompareTotal(
-    const HloInstruction& hlo, ComparisonDirection direction, const Operand& a,
-    const Operand& b) {
-  if (!primitive_util::IsFloatingPointType(TypeOf(*hlo.operand(0)))) {
-    return Compare(direction, a, b);
-  }
-  ASSIGN_OR_RETURN(const Operand x, TotalOrder(hlo, a));
-  ASSIGN_OR_RETURN(const Operand y, TotalOrder(hlo, b));
-  return Compare(direction, x, y);
-}
-
-// The bits as a signed number, those of negative floats turned around.
-absl::StatusOr<Operand> ElementEmitter::TotalOrder(const HloInstruction& hlo,
-                                                   const Operand& a) {
-  const int64_t width = primitive_util::BitWidth(TypeOf(*hlo.operand(0)));
-  if (width > 32) return NotLowered(hlo, "in total order, of 64 bits");
-  ASSIGN_OR_RETURN(
-      const ElementType type,
-      KernelType(primitive_util::SignedIntegralTypeForBitWidth(width)));
-  const Operand bits = builder_.Emit("bits", type, {a});
-  const Operand sign =
-      builder_.Emit("shr", type, {bits, AffineExpr(width - 1)});
-  const AffineExpr most((int64_t{1} << (width - 1)) - 1);
-  const Operand flips = builder_.Emit("and", type, {sign, most});
-  return builder_.Emit("xor", type, {bits, flips});
 }
 
 Operand ElementEmitter::Compare(ComparisonDirection direction, const Operand& a,

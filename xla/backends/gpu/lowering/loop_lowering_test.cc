@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/lowering/lowering_test_util.h"
@@ -142,6 +143,92 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
   }
 }
 
+TEST(LoopLoweringTest, BitsAndFunctionsOfNumbers) {
+  for (absl::string_view body : {
+           // Doubles, in halves: dropped bits of the lower half, of both, and
+           // all; a carry from one to the other; ties; what is too large, too
+           // small, and on the way there.
+           "i = f64[13] constant({inf, -inf, nan, -0, 1.9999999999999998, "
+           "65536, 1.0000004768371582, 1.00048828125, 1e-310, 3, -6, 1.5, "
+           "-1.7976931348623157e308})\n"
+           "p = f64[13] parameter(0)\nn = f64[13] multiply(p, i)\n"
+           "q = f64[13] reduce-precision(i), exponent_bits=11, "
+           "mantissa_bits=51\n"
+           "r = f64[13] reduce-precision(i), exponent_bits=11, "
+           "mantissa_bits=20\n"
+           "s = f64[13] reduce-precision(i), exponent_bits=6, "
+           "mantissa_bits=19\n"
+           "t = f64[13] reduce-precision(i), exponent_bits=11, "
+           "mantissa_bits=0\n"
+           "u = f64[13] reduce-precision(i), exponent_bits=1, "
+           "mantissa_bits=60\n"
+           "v = f64[13] reduce-precision(n), exponent_bits=9, "
+           "mantissa_bits=30\n"
+           "o = f64[] constant(1)\nob = f64[13] broadcast(o), dimensions={}\n"
+           "x = f64[13] divide(ob, q)\ny = f64[13] divide(ob, s)\n"
+           "ROOT z = (f64[13], f64[13], f64[13], f64[13], f64[13], f64[13], "
+           "f64[13], f64[13]) tuple(q, r, s, t, u, v, x, y)",
+           // Their order by halves: neighbors, zeros, signs.
+           "i = f64[8] constant({1, 1.0000000000000002, -1, "
+           "-1.0000000000000002, 0, -0, inf, 2})\n"
+           "j = f64[8] constant({1.0000000000000002, 1, -1.0000000000000002, "
+           "-1, -0, 0, nan, 2})\np = s32[8] parameter(0)\n"
+           "a = pred[8] compare(i, j), direction=LT, type=TOTALORDER\n"
+           "b = pred[8] compare(i, j), direction=LE, type=TOTALORDER\n"
+           "c = pred[8] compare(i, j), direction=GT, type=TOTALORDER\n"
+           "d = pred[8] compare(i, j), direction=GE, type=TOTALORDER\n"
+           "e = pred[8] compare(i, j), direction=EQ, type=TOTALORDER\n"
+           "f = pred[8] compare(i, j), direction=NE, type=TOTALORDER\n"
+           "n = s32[8] negate(p)\n"
+           "ROOT t = (pred[8], pred[8], pred[8], pred[8], pred[8], pred[8], "
+           "s32[8]) tuple(a, b, c, d, e, f, n)",
+           // Parts of elements, the lowest first.
+           "p = u32[3] parameter(0)\nk = u32[] constant(2654435769)\n"
+           "kb = u32[3] broadcast(k), dimensions={}\n"
+           "x = u32[3] multiply(p, kb)\n"
+           "a = u8[3,4] bitcast-convert(x)\nb = s16[3,2] bitcast-convert(x)\n"
+           "c = u8[3,2,2] bitcast-convert(b)\n"
+           "d = u32[3] bitcast-convert(a)\ne = s16[3,2] bitcast-convert(c)\n"
+           "g = f64[3] convert(p)\nf = f32[3] bitcast-convert(b)\n"
+           "h = u32[3,2] bitcast-convert(g)\nl = u8[3,8] bitcast-convert(g)\n"
+           "m = f64[3] bitcast-convert(h)\nn = f64[3] bitcast-convert(l)\n"
+           "o = u64[3] bitcast-convert(g)\nq = f64[3] bitcast-convert(o)\n"
+           "r = f32[3] add(f, f)\n"
+           "ROOT t = (u8[3,4], s16[3,2], u8[3,2,2], u32[3], s16[3,2], f32[3], "
+           "u32[3,2], u8[3,8], f64[3], f64[3], u64[3], f64[3]) "
+           "tuple(a, b, c, d, e, r, h, l, m, n, o, q)",
+           "p = s4[7] parameter(0)\nq = u4[7] parameter(1)\n"
+           "a = s4[7] count-leading-zeros(p)\nb = u4[7] popcnt(q)\n"
+           "c = s4[7] popcnt(p)\nd = u4[7] count-leading-zeros(q)\n"
+           "ROOT t = (s4[7], u4[7], s4[7], u4[7]) tuple(a, b, c, d)",
+           "p = f32[9] parameter(0)\nk = f32[] constant(4)\n"
+           "kb = f32[9] broadcast(k), dimensions={}\n"
+           "t = f32[9] tanh(p)\nq = f32[9] divide(p, kb)\n"
+           "a = f32[9] acos(t)\nb = f32[9] asin(t)\nc = f32[9] sinh(q)\n"
+           "d = f32[9] cosh(q)\ne = f32[9] acosh(d)\nf = f32[9] asinh(p)\n"
+           "g = f32[9] atanh(t)\n"
+           "ROOT r = (f32[9], f32[9], f32[9], f32[9], f32[9], f32[9], f32[9]) "
+           "tuple(a, b, c, d, e, f, g)",
+           "p = s32[5] parameter(0)\nk = s32[] constant(1234567890)\n"
+           "kb = s32[5] broadcast(k), dimensions={}\n"
+           "m = s32[5] multiply(p, kb)\na = s32[5] mulhi(m, kb)\n"
+           "u = u32[5] convert(m)\nb = u32[5] mulhi(u, u)\n"
+           "v = s8[5] convert(m)\nc = s8[5] mulhi(v, v)\n"
+           "w = u4[5] convert(p)\nd = u4[5] mulhi(w, w)\n"
+           "ROOT r = (s32[5], u32[5], s8[5], u4[5]) tuple(a, b, c, d)",
+           // The largest integers are near no double that is one.
+           "p = s64[4] parameter(0)\nn = s64[4] constant({-1, -2, 5, 0})\n"
+           "u = u64[4] convert(n)\nk = u64[] constant(10)\n"
+           "kb = u64[4] broadcast(k), dimensions={}\n"
+           "g = pred[4] compare(u, kb), direction=GT\nm = s64[4] negate(p)\n"
+           "ROOT t = (pred[4], s64[4]) tuple(g, m)",
+       }) {
+    EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}")),
+              absl::OkStatus())
+        << body;
+  }
+}
+
 TEST(LoopLoweringTest, ReductionsAndWindowsAreLoops) {
   constexpr absl::string_view text = R"(
 HloModule m
@@ -171,6 +258,53 @@ ENTRY e {
 }
 )";
   EXPECT_EQ(Compare(text), absl::OkStatus());
+}
+
+// Off by one bit is still close, but not equal.
+TEST(LoopLoweringTest, NumbersAreRoundedToTheBit) {
+  struct Case {
+    absl::string_view type;
+    int exponent, mantissa;
+    absl::string_view numbers, rounded;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"f32", 8, 22,
+            "1.0000001192092896, 1.0000003576278687, 1.000000238418579, "
+            "-1.9999998807907104",
+            "1, 1.0000004768371582, 1.000000238418579, -2"},
+           {"f64", 11, 51,
+            "1.0000000000000002, 1.0000000000000007, 1.0000000000000004, "
+            "-1.9999999999999998",
+            "1, 1.0000000000000009, 1.0000000000000004, -2"},
+           {"f64", 11, 31,
+            "1.0000000002328306, 1.0000000002328309, 1.000000000698492, "
+            "1.9999999999999998",
+            "1, 1.0000000004656613, 1.0000000009313226, 2"},
+           {"f64", 11, 20,
+            "1.0000004768371582, 1.0000004768371584, 1.0000014305114746, "
+            "1.0000009536743162",
+            "1, 1.0000009536743164, 1.0000019073486328, 1.0000009536743164"},
+           {"f64", 11, 19,
+            "1.0000009536743164, 1.0000009536743166, 1.0000028610229492, "
+            "1.0000009536743162",
+            "1, 1.0000019073486328, 1.0000038146972656, 1"},
+           {"f64", 11, 0, "1.5, 3, 1.4999999999999998, 3.0000000000000004",
+            "2, 2, 1, 4"},
+           {"f64", 10, 52,
+            "6.703903964971299e+153, 1.3407807929942597e+154, "
+            "2.983336292480083e-154, 1.4916681462400413e-154",
+            "6.703903964971299e+153, inf, 2.983336292480083e-154, 0"},
+       }) {
+    const std::string text = absl::Substitute(
+        "HloModule m\nENTRY e {\n  p = pred[4] parameter(0)\n"
+        "  x = $0[4] constant({$3})\n  y = $0[4] constant({$4})\n"
+        "  r = $0[4] reduce-precision(x), exponent_bits=$1, mantissa_bits=$2\n"
+        "  c = pred[4] compare(r, y), direction=EQ\n"
+        "  n = pred[4] not(p)\n"
+        "  ROOT t = (pred[4], pred[4]) tuple(c, n)\n}",
+        c.type, c.exponent, c.mantissa, c.numbers, c.rounded);
+    EXPECT_EQ(Compare(text), absl::OkStatus()) << text;
+  }
 }
 
 TEST(LoopLoweringTest, ManyArraysAreJoined) {

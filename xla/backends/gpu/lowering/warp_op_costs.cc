@@ -26,15 +26,17 @@ constexpr OpCost kRounding = {4, 28};
 OpCost CostOf(absl::string_view op) {
   static const auto& costs =
       *new absl::flat_hash_map<absl::string_view, OpCost>(
-          {{"exp", {7, 125}},    {"log", {18, 180}},     {"sqrt", {8, 140}},
-           {"rsqrt", {16, 210}}, {"rcp", {8, 125}},      {"tanh", {24, 240}},
-           {"sin", {28, 210}},   {"cos", {28, 210}},     {"tan", {40, 280}},
-           {"expm1", {22, 240}}, {"log1p", {24, 240}},   {"cbrt", {24, 240}},
-           {"erf", {26, 240}},   {"sigmoid", {22, 270}}, {"div", {15, 175}},
-           {"rem", {24, 210}},   {"pow", {60, 420}},     {"atan2", {50, 420}},
-           {"sign", {3, 30}},    {"floor", {2, 15}},     {"ceil", {2, 15}},
-           {"rint", {2, 15}},    {"round", {4, 30}},     {"popcnt", {2, 15}},
-           {"clz", {2, 15}},     {"clamp", {2, 20}}});
+          {{"exp", {7, 125}},    {"log", {18, 180}},   {"sqrt", {8, 140}},
+           {"rsqrt", {16, 210}}, {"rcp", {8, 125}},    {"tanh", {24, 240}},
+           {"sin", {28, 210}},   {"cos", {28, 210}},   {"tan", {40, 280}},
+           {"expm1", {22, 240}}, {"log1p", {24, 240}}, {"cbrt", {24, 240}},
+           {"acos", {24, 220}},  {"asin", {24, 220}},  {"acosh", {32, 300}},
+           {"asinh", {32, 300}}, {"atanh", {32, 300}}, {"cosh", {26, 250}},
+           {"sinh", {30, 260}},  {"erf", {26, 240}},   {"sigmoid", {22, 270}},
+           {"div", {15, 175}},   {"rem", {24, 210}},   {"pow", {60, 420}},
+           {"atan2", {50, 420}}, {"sign", {3, 30}},    {"floor", {2, 15}},
+           {"ceil", {2, 15}},    {"rint", {2, 15}},    {"round", {4, 30}},
+           {"popcnt", {2, 15}},  {"clz", {2, 15}},     {"clamp", {2, 20}}});
   const auto it = costs.find(op);
   return it == costs.end() ? OpCost{1, kLatency} : it->second;
 }
