@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
+#include "xla/backends/gpu/transforms/mof/mof_nested_reductions.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -332,6 +333,7 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
                                            *context_.device,
                                            /*is_consumer_producer_fusion=*/
                                            true, context_.cache));
+  RETURN_IF_NOT_FUSIBLE(CheckNestedReductions(*producer, *consumer));
   if (context_.model->IsTooLarge(*producer, *consumer)) {
     return FusionDecision::Forbid(
         absl::StrFormat("too large: %.0f > %.0f instructions emitted",
@@ -395,6 +397,7 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
                                            *context_.device,
                                            /*is_consumer_producer_fusion=*/
                                            false, context_.cache));
+  RETURN_IF_NOT_FUSIBLE(CheckNestedReductions(*producer, *consumer));
   const double ir_size =
       reads.ir_size + context_.model->costs().Get(*producer).ir_size;
   if (ir_size > GpuPerformanceModel::kMaxIrSize) {

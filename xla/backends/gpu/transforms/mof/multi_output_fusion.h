@@ -101,10 +101,12 @@ struct MultiOutputFusionOptions {
 //
 // Such a kernel counts as reading p once. Our lowering writes rows on the way
 // to a tile; transposes along other dimensions have tiles of their own, and
-// read p again.
+// read p again, as do reductions beside a tile.
 //
 // With kernels-for=own, kernels are our own, which write more outputs together
-// than XLA's (kernel_target.h); kernels without a lowering stay alone.
+// than XLA's (kernel_target.h); kernels without a lowering stay alone. Results
+// of long reductions are not reduced in the same kernel
+// (mof_nested_reductions.h).
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // limit or the unfused peak, whichever is greater; fusions that hold too much
