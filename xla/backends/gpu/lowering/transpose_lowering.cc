@@ -397,9 +397,16 @@ bool KeepsNeighbors(const ResultWay& way, const Shape& place, int64_t dim,
   return true;
 }
 
-// Whether the result can be written where the group's first hero is read.
+// Whether the result can be written where the group's first hero is read, which
+// is computed from the arrays `read`, as the result is from `needed`.
 bool IsPassed(const KernelFrame::Result& result, const TransposeGroup& group,
-              const KernelFrame& frame) {
+              const KernelFrame& frame,
+              const std::set<const HloInstruction*>& read,
+              const std::set<const HloInstruction*>& needed) {
+  if (!absl::c_any_of(needed,
+                      [&](const auto* array) { return read.count(array); })) {
+    return false;
+  }
   const HloInstruction& hero = *group.heroes[0];
   const Shape& place = hero.operand(0)->shape();
   if (result.part >= 0 || PackedBits(result.shape) > 0 ||
@@ -410,16 +417,10 @@ bool IsPassed(const KernelFrame::Result& result, const TransposeGroup& group,
   if (levels.Of(*result.hlo) > 0) return false;
   const std::optional<ResultWay> way = FindElementWay(result, place, levels);
   if (!way.has_value()) return false;
-  const std::set<const HloInstruction*> read =
-      ArraysBehind(*hero.operand(0), frame);
-  const std::set<const HloInstruction*> needed =
-      ArraysBehind(*result.hlo, frame);
   const int64_t dim = hero.opcode() == HloOpcode::kTranspose
                           ? hero.dimensions(group.read_fast)
                           : group.read_fast;
-  return absl::c_any_of(needed,
-                        [&](const auto* array) { return read.count(array); }) &&
-         KeepsNeighbors(*way, place, dim, result.shape);
+  return KeepsNeighbors(*way, place, dim, result.shape);
 }
 
 }  // namespace
@@ -463,17 +464,25 @@ std::vector<TransposeGroup> FindTransposeGroups(
       groups.push_back(*std::move(group));
     }
   }
-  for (size_t k = 0; k < frame.results().size(); ++k) {
+  std::vector<std::set<const HloInstruction*>> read;
+  for (const TransposeGroup& group : groups) {
+    read.push_back(ArraysBehind(*group.heroes[0]->operand(0), frame));
+  }
+  for (size_t k = 0; k < frame.results().size() && !groups.empty(); ++k) {
     const int64_t number = static_cast<int64_t>(k);
     if (taken[k] || absl::c_any_of(groups, [&](const TransposeGroup& g) {
           return absl::c_linear_search(g.results, number);
         })) {
       continue;
     }
-    const auto group = absl::c_find_if(groups, [&](const TransposeGroup& g) {
-      return IsPassed(frame.results()[k], g, frame);
-    });
-    if (group != groups.end()) group->passed.push_back(number);
+    const KernelFrame::Result& result = frame.results()[k];
+    const std::set<const HloInstruction*> needed =
+        ArraysBehind(*result.hlo, frame);
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (!IsPassed(result, groups[g], frame, read[g], needed)) continue;
+      groups[g].passed.push_back(number);
+      break;
+    }
   }
   return groups;
 }
