@@ -64,6 +64,7 @@ class Fusion(Steps):
       dims = [self.random.choice([17, 32, 33, 64]),
               self.random.choice([1, 2, 3]), self.random.choice([16, 33, 40])]
       heroes = [Steps.turn]
+      self.most = 8000
     for number in range(self.random.randint(1, 3)):
       if dims is None or (number > 0 and self.random.random() < 0.6):
         dims = [self.random.choice(SIZES)

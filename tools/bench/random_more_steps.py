@@ -14,7 +14,8 @@ SAME_BITS = [["f32", "s32", "u32"], ["f64", "s64", "u64"],
              ["bf16", "f16", "s16", "u16"], ["s8", "u8", "f8e5m2", "f8e4m3fn"],
              ["s4", "u4"], ["s2", "u2"]]
 FLOAT_UNARY = ["log", "log-plus-one", "exponential-minus-one", "rsqrt", "cbrt",
-               "sine", "tan", "erf", "round-nearest-afz"]
+               "sine", "tan", "erf", "round-nearest-afz", "asinh", "acosh",
+               "atanh", "asin", "acos"]
 
 
 class MoreSteps(Values):
@@ -30,14 +31,19 @@ class MoreSteps(Values):
       opcode = self.random.choice(["atan2", "power"])
       self.add(kind, dims, f"{opcode}({name}, {other[0]})")
 
+  def mulhi(self, name, kind, dims):
+    if kind in ("s32", "u32", "s16", "u16", "s8", "u8"):
+      self.add(kind, dims, f"mulhi({name}, {self.peer((name, kind, dims))[0]})")
+
   def is_finite(self, name, kind, dims):
     if kind in FLOATS:
       self.add("pred", dims, f"is-finite({name})")
 
   def reduce_precision(self, name, kind, dims):
-    if kind in FLOATS[:4]:
-      self.add(kind, dims, f"reduce-precision({name}), exponent_bits=5, "
-               f"mantissa_bits={self.random.choice([2, 7, 10])}")
+    if kind in FLOATS[:5]:
+      self.add(kind, dims, f"reduce-precision({name}), "
+               f"exponent_bits={self.random.choice([2, 4, 5, 5, 8, 11])}, "
+               f"mantissa_bits={self.random.choice([0, 2, 7, 10, 19, 22, 51])}")
 
   def bits(self, name, kind, dims):
     for kinds in SAME_BITS:
@@ -46,6 +52,52 @@ class MoreSteps(Values):
         # Bits of narrow floats that are no numbers have many forms.
         if to not in FLOATS[4:]:
           self.add(to, dims, f"bitcast-convert({name})")
+
+  def parts_of_bits(self, name, kind, dims):
+    """Elements cut into a last dimension of narrower ones, or that joined."""
+    if kind in NARROW + COMPLEX + FLOATS[4:] + ["pred"]:
+      return
+    width = 16 if kind == "bf16" else int(kind[1:])
+    if self.random.random() < 0.5 and width > 8:
+      to = self.random.choice([w for w in (8, 16, 32) if w < width])
+      self.add(f"u{to}", list(dims) + [width // to], f"bitcast-convert({name})")
+      return
+    for to, kinds in ((64, ["s64", "u64"]), (32, ["s32", "u32"]),
+                      (16, ["s16", "u16"])):
+      if to > width and dims and dims[-1] * width == to:
+        self.add(self.random.choice(kinds), dims[:-1],
+                 f"bitcast-convert({name})")
+        return
+
+  def bitcast(self, name, kind, dims):
+    """The same memory as one row."""
+    if kind not in NARROW:
+      row = self.add(kind, dims, f"copy({name})", self.plain(dims) if dims
+                     else "")
+      if row is not None:
+        self.add(kind, (math.prod(dims),), f"bitcast({row[0]})", "{0}")
+
+  def compare_total(self, name, kind, dims):
+    if kind in FLOATS:
+      other = self.peer((name, kind, dims))
+      direction = self.random.choice(["EQ", "NE", "LT", "GE", "GT", "LE"])
+      self.add("pred", dims, f"compare({name}, {other[0]}), "
+               f"direction={direction}, type=TOTALORDER")
+
+  def dot_of_batches(self, name, kind, dims):
+    """Of each value along a dimension with the same of another, or itself."""
+    if (len(dims) < 2 or kind in ["pred"] + NARROW + FLOATS[4:] or
+        math.prod(dims) == 0):
+      return
+    batch, along = self.random.sample(range(len(dims)), 2)
+    other = self.random.choice([v for v in self.pool if v[1:] == (kind, dims)])
+    rest = [d for k, d in enumerate(dims) if k not in (batch, along)]
+    sizes = [dims[batch]] + rest + rest
+    if math.prod(sizes) * dims[along] <= 100000:
+      self.add(kind, sizes, f"dot({name}, {other[0]}), "
+               f"lhs_batch_dims={{{batch}}}, rhs_batch_dims={{{batch}}}, "
+               f"lhs_contracting_dims={{{along}}}, "
+               f"rhs_contracting_dims={{{along}}}")
 
   def complex(self, name, kind, dims):
     if kind in ("f32", "f64"):
@@ -127,7 +179,7 @@ class MoreSteps(Values):
                 f"to_apply={self.reducer('largest', kind)}")
 
   def sort_pair(self, name, kind, dims):
-    if not dims or kind in FLOATS[3:] + COMPLEX or math.prod(dims) == 0:
+    if not dims or kind in FLOATS[4:] + COMPLEX or math.prod(dims) == 0:
       return
     along = self.random.randrange(len(dims))
     other = self.random.choice([v for v in self.pool if v[2] == dims])
@@ -219,4 +271,5 @@ class MoreSteps(Values):
 
   MORE = [float_unary, float_binary, is_finite, reduce_precision, bits, complex,
           map, concatenate_many, gather_two, scatter_windows, reduce_pair,
-          convolution, select_and_scatter, reduce_window_more]
+          convolution, select_and_scatter, reduce_window_more, parts_of_bits,
+          bitcast, compare_total, dot_of_batches, mulhi]

@@ -16,7 +16,7 @@ UNARY = {
     "float": ["negate", "abs", "sign", "floor", "ceil", "exponential", "tanh",
               "logistic", "sqrt", "round-nearest-even", "cosine"],
     "integer": ["negate", "not", "popcnt", "count-leading-zeros"],
-    "narrow": ["negate", "not"],
+    "narrow": ["negate", "not", "popcnt", "count-leading-zeros"],
     # What is finite: infinite parts are another matter.
     "complex": ["negate", "sign"],
     "pred": ["not"],
@@ -65,7 +65,8 @@ class Steps(MoreSteps):
                                    ["EQ", "NE", "LT", "GE", "GT", "LE"])
     less = self.add("pred", dims,
                     f"compare({name}, {other[0]}), direction={direction}")
-    self.add(kind, dims, f"select({less[0]}, {name}, {other[0]})")
+    if less is not None:
+      self.add(kind, dims, f"select({less[0]}, {name}, {other[0]})")
 
   def convert(self, name, kind, dims):
     to = self.random.choice(COMPLEX if kind in COMPLEX else
@@ -267,15 +268,14 @@ class Steps(MoreSteps):
     self.add(kind, dims, f"divide({power[0]}, {total})")
 
   def sort(self, name, kind, dims):
-    if not dims or kind in ["f64"] + COMPLEX or math.prod(dims) == 0:
+    if not dims or kind in COMPLEX or math.prod(dims) == 0:
       return
     self.add(kind, dims, f"sort({name}), "
              f"dimensions={{{self.random.randrange(len(dims))}}}, "
              f"to_apply={self.reducer('compare', kind)}", self.plain(dims))
 
   def topk(self, name, kind, dims):
-    if (not dims or kind in ["f64", "pred"] + COMPLEX or
-        math.prod(dims) == 0):
+    if not dims or kind in ["pred"] + COMPLEX or math.prod(dims) == 0:
       return
     most = self.random.randint(1, dims[-1])
     sizes = list(dims[:-1]) + [most]
