@@ -11,6 +11,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/backends/gpu/kernel_ir/kir_verifier.h"
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
@@ -105,6 +107,30 @@ absl::StatusOr<HloInstruction*> FuseAll(HloModule* module) {
                                         HloInstruction::FusionKind::kLoop);
 }
 
+// Says that one thread of a block writes an element of a result, and no other
+// one comes there, unless data tell threads where they write.
+void OwnResults(const LoweredKernel& lowered, kir::Kernel* kernel) {
+  absl::flat_hash_set<kir::BufferId> shared;
+  kir::ForEachStatement(kernel->body, [&](const kir::Statement& statement) {
+    const auto* expr = statement.As<kir::Expr>();
+    if (expr == nullptr ||
+        kir::FindOp(expr->op)->op_class != kir::OpClass::kScatter) {
+      return;
+    }
+    shared.insert(expr->outputs[0].buffer);
+  });
+  const size_t first = lowered.operands.size() + lowered.constants.size();
+  for (const LoweredKernel::InPlace& place : lowered.in_place) {
+    shared.insert(static_cast<kir::BufferId>(first + place.result));
+  }
+  for (size_t k = 0; k < lowered.results.size(); ++k) {
+    const auto id = static_cast<kir::BufferId>(first + k);
+    if (!shared.contains(id)) {
+      kernel->options.emplace_back("own", kernel->buffers[id].name);
+    }
+  }
+}
+
 }  // namespace
 
 absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
@@ -161,7 +187,9 @@ absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
   }
   KernelRunOptions run_options;
   run_options.all_blocks = true;
-  absl::StatusOr<KernelRun> run = RunKernel(plan->planned, params, run_options);
+  kir::Kernel kernel = plan->planned;
+  OwnResults(*lowered, &kernel);
+  absl::StatusOr<KernelRun> run = RunKernel(kernel, params, run_options);
   if (!run.ok()) {
     return absl::InternalError(
         absl::StrCat(run.status().message(), "\n", text));

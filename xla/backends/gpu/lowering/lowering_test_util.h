@@ -20,8 +20,9 @@ namespace xla::gpu {
 using Lower =
     std::function<absl::StatusOr<LoweredKernel>(const HloInstruction&)>;
 
-// OK if results are equal and no two threads race. Unimplemented if the module
-// cannot be lowered or evaluated. Changes the module.
+// OK if results are equal, no two threads race, and none of a block writes
+// where another one does. Unimplemented if the module cannot be lowered or
+// evaluated. Changes the module.
 absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
                                   const Lower& lower);
 absl::Status CompareWithEvaluator(absl::string_view text, const Lower& lower);

@@ -49,7 +49,10 @@ ENTRY e {
 
 // What is reduced is read once, by whatever names its dimensions have.
 TEST_F(RowLoweringTest, BitcastsOfAnArrayAreReducedTogether) {
-  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+  // Several neighbors, and one element at a time.
+  for (int64_t columns : {1, 1024}) {
+    min_vector_columns_ = columns;
+    EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {
   p = f32[2,3,12,10] parameter(0)
   b = f32[6,120] bitcast(p)
@@ -64,8 +67,10 @@ ENTRY e {
   q = f32[2,3] reduce(p, z), dimensions={2,3}, to_apply=add
   ROOT t = (f32[6], f32[2,3], f32[2,3], f32[6,120]) tuple(m, s, q, d)
 })")),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+              absl::OkStatus());
+    EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+    EXPECT_EQ(vectors_ > 0, columns == 1);
+  }
   EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {
   p = f32[3,41,7,12] parameter(0)

@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/random_kernel.h"
 #include "xla/backends/gpu/smem/check/smem_plan_checker.h"
+#include "xla/backends/gpu/smem/plan/register_slots.h"
 #include "xla/backends/gpu/smem/plan/smem_flow.h"
 #include "xla/backends/gpu/smem/plan/smem_footprint.h"
 #include "xla/backends/gpu/smem/plan/smem_hazard.h"
@@ -205,6 +207,22 @@ TEST(SmemFootprintsTest, ElementsMeetAtTheirAddresses) {
   EXPECT_EQ(meet("tid.x", 0, "tid.x", 256), ThreadConflict::kApart);
   // The last element of A is that of two threads.
   EXPECT_EQ(meet("min(tid.x+1, 63)", 0, "tid.x", 4), ThreadConflict::kWarp);
+}
+
+TEST(RegisterSlotsTest, ArraysOutsideOfRegistersHaveNoLives) {
+  const kir::Kernel kernel = Parse(
+      "alloc %A : shared f32[64]\n"
+      "alloc %r : local f32[4]\n"
+      "%r[0] = copy(%in[tid.x])\n"
+      "%A[tid.x] = copy(%r[0])\n"
+      "sync block\n"
+      "%out[63-tid.x] = copy(%A[tid.x])\n");
+  const std::vector<RegisterLife> lives = ComputeRegisterLives(kernel);
+  ASSERT_EQ(lives.size(), kernel.buffers.size());
+  for (size_t b = 0; b < lives.size(); ++b) {
+    EXPECT_EQ(lives[b].first <= lives[b].last, kernel.buffers[b].name == "r")
+        << kernel.buffers[b].name;
+  }
 }
 
 TEST(RaceCheckerTest, SeesMissingBarriers) {
