@@ -93,9 +93,22 @@ HloInstruction* GemmBody::Add(const GemmOperand& operand) {
     value = builder_.AddInstruction(HloInstruction::CreateBitcast(
         ShapeUtil::MakeShapeWithDescendingLayout(type, operand.dims), value));
   }
-  for (PrimitiveType converted : operand.types) {
-    value = builder_.AddInstruction(HloInstruction::CreateConvert(
-        ShapeUtil::ChangeElementType(value->shape(), converted), value));
+  for (const HloInstruction* step : operand.steps) {
+    const HloInstruction* before = OnlyArrayOperand(*step);
+    std::vector<HloInstruction*> operands;
+    for (HloInstruction* read : step->operands()) {
+      const PrimitiveType read_type = read->shape().element_type();
+      operands.push_back(
+          read == before
+              ? value
+              : builder_.AddInstruction(HloInstruction::CreateBroadcast(
+                    ShapeUtil::ChangeElementType(value->shape(), read_type),
+                    builder_.AddInstruction(read->operand(0)->Clone()), {})));
+    }
+    value = builder_.AddInstruction(step->CloneWithNewOperands(
+        ShapeUtil::ChangeElementType(value->shape(),
+                                     step->shape().element_type()),
+        operands));
   }
   return value;
 }

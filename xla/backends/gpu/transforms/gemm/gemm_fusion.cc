@@ -44,7 +44,7 @@ bool HasRowMajorResult(const Shape& shape) {
   return true;
 }
 
-std::optional<Gemm> FindGemm(HloInstruction* instruction, bool with_slices) {
+std::optional<Gemm> FindGemm(HloInstruction* instruction, bool upstream) {
   if (instruction->opcode() != HloOpcode::kDot ||
       instruction->operand_count() != 2 ||
       instruction->HasControlDependencies()) {
@@ -62,7 +62,7 @@ std::optional<Gemm> FindGemm(HloInstruction* instruction, bool with_slices) {
   }
   for (int64_t i = 0; i < 2; ++i) {
     std::optional<GemmOperand> operand =
-        FindGemmOperand(*gemm.dot, i, with_slices);
+        FindGemmOperand(*gemm.dot, i, upstream);
     if (!operand.has_value()) return std::nullopt;
     gemm.operands[i] = *std::move(operand);
   }
@@ -177,7 +177,7 @@ absl::StatusOr<bool> GemmFusion::RunImpl(
         changed |= exchanged != instruction;
         instruction = exchanged;
       }
-      std::optional<Gemm> gemm = FindGemm(instruction, !options_.upstream);
+      std::optional<Gemm> gemm = FindGemm(instruction, options_.upstream);
       if (!gemm.has_value()) continue;
       if (options_.upstream) gemm->epilogue = FindEpilogue(*gemm->dot);
       if (gemm->epilogue.empty() &&

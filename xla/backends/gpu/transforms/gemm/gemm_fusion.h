@@ -20,8 +20,8 @@ struct GemmFusionOptions {
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
     visit("upstream", upstream,
-          "fuse what OpenXLA fuses when it tries no library call: converted "
-          "operands and elementwise results, whatever the cost, but no slices");
+          "fuse what OpenXLA fuses when it tries no library call: what is "
+          "elementwise before and after, whatever the cost, but no slices");
   }
 };
 
@@ -60,7 +60,13 @@ struct GemmFusionOptions {
 //           r = f32[32,64] subtract(p, multiply(d, broadcast(0.1)))
 //   after:  r = f32[32,64] fusion(x, y, p), kind=kCustom, calls={d, r}
 //
-// It may overwrite p. A transpose of the result exchanges the operands.
+// It may overwrite p. A transpose of the result exchanges the operands. An
+// operand is computed in it, again for each such dot, if it is elementwise from
+// one array that is no wider, and scalar constants:
+//
+//   before: r = f32[32,64] maximum(x, broadcast(0)), read by other kernels, too
+//           d = f32[32,32] dot(r, y), …
+//   after:  d = f32[32,32] fusion(x, y), kind=kCustom, calls={maximum, d}
 //
 // Leaves alone: products with vectors; copies with readers other than dots,
 // that several dots read in another type, or that would fuse with the producer

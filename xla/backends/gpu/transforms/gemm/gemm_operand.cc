@@ -170,7 +170,42 @@ bool AddSlice(const HloInstruction& slice, GemmOperand* operand) {
   return true;
 }
 
+bool IsBroadcastScalarConstant(const HloInstruction& value) {
+  return value.opcode() == HloOpcode::kBroadcast &&
+         value.operand(0)->opcode() == HloOpcode::kConstant &&
+         ShapeUtil::IsScalar(value.operand(0)->shape());
+}
+
+int64_t Width(const HloInstruction& value) {
+  return ShapeUtil::ByteSizeOfPrimitiveType(value.shape().element_type());
+}
+
+// What OpenXLA computes with a dot for nothing: it reads no more than it makes.
+// The operand that it reads; null if it is something else.
+HloInstruction* OperandOfStep(const HloInstruction& value) {
+  if (!value.IsElementwise() || value.opcode() == HloOpcode::kCopy ||
+      value.HasControlDependencies()) {
+    return nullptr;
+  }
+  HloInstruction* from = OnlyArrayOperand(value);
+  return from != nullptr && HasFloats(value) && HasFloats(*from) &&
+                 Width(*from) <= Width(value) &&
+                 MemoryOrder(value.shape()) == MemoryOrder(from->shape())
+             ? from
+             : nullptr;
+}
+
 }  // namespace
+
+HloInstruction* OnlyArrayOperand(const HloInstruction& hlo) {
+  const HloInstruction* only = nullptr;
+  for (const HloInstruction* operand : hlo.operands()) {
+    if (IsBroadcastScalarConstant(*operand)) continue;
+    if (only != nullptr) return nullptr;
+    only = operand;
+  }
+  return const_cast<HloInstruction*>(only);
+}
 
 bool IsInMemory(const HloInstruction& value) {
   const HloInstruction* made = &value;
@@ -182,7 +217,7 @@ bool IsInMemory(const HloInstruction& value) {
 // array that is in memory anyway. It stops where something else than dots reads
 // the value, since the value then has to be written to memory regardless.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
-                                           int64_t number, bool with_slices) {
+                                           int64_t number, bool upstream) {
   GemmOperand operand;
   HloInstruction* whole = const_cast<HloInstruction*>(dot.operand(number));
   if (!HasFloats(*whole) || !GroupDimensions(dot, number, &operand)) {
@@ -193,6 +228,20 @@ std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
   GemmOperand found = operand;
   HloInstruction* value = whole;
   for (;;) {
+    if (upstream) {
+      HloInstruction* viewed = OperandOfView(*value);
+      HloInstruction* from = OperandOfStep(*value);
+      if (viewed != nullptr) {
+        value = viewed;
+        continue;
+      }
+      if (from != nullptr) {
+        found.steps.insert(found.steps.begin(), value);
+        found.source = value = from;
+        operand = found;
+        continue;
+      }
+    }
     const int64_t readers = CountDotReaders(*value);
     if (readers == 0) break;
     found.readers = std::max(found.readers, readers);
@@ -205,8 +254,8 @@ std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
     if (value->opcode() == HloOpcode::kConvert && readers == 1 &&
         HasFloats(*from) &&
         MemoryOrder(value->shape()) == MemoryOrder(from->shape())) {
-      found.types.insert(found.types.begin(), value->shape().element_type());
-    } else if (!with_slices ||
+      found.steps.insert(found.steps.begin(), value);
+    } else if (upstream ||
                !HloPredicateIsOp<HloOpcode::kSlice, HloOpcode::kDynamicSlice>(
                    value) ||
                !AddSlice(*value, &found)) {

@@ -36,8 +36,9 @@ struct GemmOperand {
   std::vector<int64_t> source_dims;
   // By dimension of the source; empty: all of it.
   std::vector<Cut> cuts;
-  // Element types that it is converted to, in turn.
-  std::vector<PrimitiveType> types;
+  // Elementwise instructions that it goes through, in turn: conversions, and
+  // what reads nothing besides but scalar constants, broadcast.
+  std::vector<HloInstruction*> steps;
   // Batch (if there is any), then the other two in either order.
   std::vector<int64_t> dims;
   std::vector<DotDimensionKind> kinds;
@@ -45,14 +46,23 @@ struct GemmOperand {
   int64_t readers = 1;
 
   // Whether anything happens between source and dot.
-  bool IsComputed() const { return !cuts.empty() || !types.empty(); }
+  bool IsComputed() const { return !cuts.empty() || !steps.empty(); }
 };
 
 // nullopt if the dimensions of a kind are not adjacent in memory, or if there
-// is no free or no contracting one. Without slices, the instruction that would
-// cut is the source.
+// is no free or no contracting one.
+//
+// upstream: without slices, the instruction that would cut is the source. But
+// elementwise instructions whose operand is no wider than their result are
+// computed with the dot, whatever else reads their results:
+//
+//   dot(maximum(x, broadcast(0)), y): source x
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
-                                           int64_t operand, bool with_slices);
+                                           int64_t operand, bool upstream);
+
+// The operand of an elementwise instruction that is no scalar constant,
+// broadcast; null unless there is exactly one.
+HloInstruction* OnlyArrayOperand(const HloInstruction& hlo);
 
 // Whether the value is in memory in any case: its producer would not fuse with
 // a reader.

@@ -1,0 +1,173 @@
+#include "xla/backends/gpu/transforms/gemm/cudnn_fused_conv_rewriter.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/window_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+// Made of a reversed filter, as gradients of inputs are.
+bool IsReversed(const HloInstruction* filter) {
+  while (HloPredicateIsOp<HloOpcode::kTranspose, HloOpcode::kBitcast,
+                          HloOpcode::kReshape, HloOpcode::kCopy>(filter)) {
+    filter = filter->operand(0);
+  }
+  return filter->opcode() == HloOpcode::kReverse;
+}
+
+bool IsForwardConvolution(const HloInstruction& hlo) {
+  if (hlo.opcode() != HloOpcode::kConvolution || hlo.operand_count() != 2 ||
+      hlo.HasControlDependencies() || hlo.batch_group_count() != 1) {
+    return false;
+  }
+  const PrimitiveType type = hlo.shape().element_type();
+  if ((type != F16 && type != BF16 && type != F32) ||
+      hlo.operand(0)->shape().element_type() != type ||
+      hlo.operand(1)->shape().element_type() != type ||
+      window_util::HasBaseDilation(hlo.window()) ||
+      window_util::HasWindowReversal(hlo.window()) ||
+      IsReversed(hlo.operand(1))) {
+    return false;
+  }
+  const ConvolutionDimensionNumbers& dims = hlo.convolution_dimension_numbers();
+  int64_t window = 1, places = 1;
+  for (int k = 0; k < hlo.window().dimensions_size(); ++k) {
+    window *= hlo.window().dimensions(k).size();
+    places *= hlo.shape().dimensions(dims.output_spatial_dimensions(k));
+  }
+  return window == 1 || window <= places;
+}
+
+bool IsBroadcastScalarConstant(const HloInstruction& value) {
+  return value.opcode() == HloOpcode::kBroadcast &&
+         value.operand(0)->opcode() == HloOpcode::kConstant &&
+         ShapeUtil::IsScalar(value.operand(0)->shape());
+}
+
+// The instructions that a call computes, the convolution first; with what they
+// broadcast.
+class Epilogue {
+ public:
+  explicit Epilogue(HloInstruction* convolution)
+      : convolution_(convolution), last_(convolution) {
+    fused_ = {convolution};
+    while (Continue()) {
+    }
+  }
+
+  // All but a factor.
+  bool IsWorthACall() const { return has_bias_ || has_side_ || has_relu_; }
+  HloInstruction* last() const { return last_; }
+  // The last first, operands after their readers.
+  std::vector<HloInstruction*> Fused() const {
+    return std::vector<HloInstruction*>(fused_.rbegin(), fused_.rend());
+  }
+
+ private:
+  // Takes in the only reader of the last one.
+  bool Continue() {
+    if (has_relu_ || last_->user_count() != 1 || last_->IsRoot()) return false;
+    HloInstruction* user = last_->users()[0];
+    if (user->operand_count() != 2 || user->operand(0) == user->operand(1) ||
+        user->HasControlDependencies() ||
+        !ShapeUtil::Equal(user->shape(), convolution_->shape())) {
+      return false;
+    }
+    HloInstruction* other =
+        user->mutable_operand(user->operand(0) == last_ ? 1 : 0);
+    if (!Takes(*user, *other)) return false;
+    if (other->opcode() == HloOpcode::kBroadcast) {
+      if (other->operand(0)->opcode() == HloOpcode::kConstant &&
+          ShapeUtil::IsScalar(other->operand(0)->shape())) {
+        Add(other->mutable_operand(0));
+      }
+      Add(other);
+    }
+    Add(user);
+    last_ = user;
+    return true;
+  }
+
+  bool Takes(const HloInstruction& user, const HloInstruction& other) {
+    switch (user.opcode()) {
+      case HloOpcode::kMultiply:
+        return last_ == convolution_ && IsBroadcastScalarConstant(other);
+      case HloOpcode::kAdd: {
+        bool& has = IsBias(other) ? has_bias_ : has_side_;
+        if (has) return false;
+        return has = true;
+      }
+      case HloOpcode::kMaximum:
+        return has_relu_ = IsBroadcastScalarConstant(other) &&
+                           other.operand(0)->literal().IsAll(0);
+      default:  // Nothing that the library computes after a convolution.
+        return false;
+    }
+  }
+
+  bool IsBias(const HloInstruction& value) const {
+    const int64_t feature = convolution_->convolution_dimension_numbers()
+                                .output_feature_dimension();
+    return value.opcode() == HloOpcode::kBroadcast &&
+           (ShapeUtil::IsScalar(value.operand(0)->shape())
+                ? IsBroadcastScalarConstant(value)
+                : absl::c_equal(value.dimensions(),
+                                std::vector<int64_t>{feature}));
+  }
+
+  void Add(HloInstruction* hlo) {
+    if (!absl::c_linear_search(fused_, hlo)) fused_.push_back(hlo);
+  }
+
+  HloInstruction* convolution_;
+  HloInstruction* last_;
+  // Operands before their readers.
+  std::vector<HloInstruction*> fused_;
+  bool has_bias_ = false;
+  bool has_side_ = false;
+  bool has_relu_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> CudnnFusedConvRewriter::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (HloComputation* computation :
+       GetFusibleComputations(*module, execution_threads)) {
+    std::vector<HloInstruction*> convolutions;
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (IsForwardConvolution(*hlo)) convolutions.push_back(hlo);
+    }
+    for (HloInstruction* convolution : convolutions) {
+      const Epilogue epilogue(convolution);
+      if (!epilogue.IsWorthACall()) continue;
+      const auto metadata = epilogue.last()->metadata_ptr();
+      HloInstruction* fusion = computation->CreateFusionInstruction(
+          epilogue.Fused(), HloInstruction::FusionKind::kCustom);
+      fusion->set_metadata_ptr(metadata);
+      fusion->set_raw_backend_config_string(absl::StrCat(
+          R"({"fusion_backend_config":{"kind":")", kCuDnnFusionKind, R"("}})"));
+      changed = true;
+    }
+  }
+  if (changed && module->has_schedule()) module->clear_schedule();
+  return changed;
+}
+
+}  // namespace xla::gpu
