@@ -28,10 +28,12 @@ namespace {
 // The tile that a core computes at a time.
 constexpr int64_t kTileRows = 128;
 constexpr int64_t kTileColumns = 64;
-// Products of a dot below which a second kernel is not worth it.
-constexpr int64_t kMinProducts = 1 << 18;
+// Below, a second kernel is not worth it: products, and elements of operands,
+// each of which counts as so many.
+constexpr double kMinWork = 480000;
+constexpr double kProductsPerElement = 8;
 // Sums of fewer products stay whole, and of fewer for each tile.
-constexpr int64_t kMinDepth = 256;
+constexpr int64_t kMinDepth = 128;
 constexpr int64_t kMinDepthPerTile = 11;
 
 bool IsCandidate(const HloInstruction& hlo) {
@@ -178,7 +180,14 @@ int64_t SplitkRewriter::PartsOf(const Sizes& sizes, int64_t cores) {
       sizes.batches *
       std::max<int64_t>(2, CeilOfRatio(sizes.rows, kTileRows) *
                                CeilOfRatio(sizes.columns, kTileColumns));
-  if (sizes.batches * sizes.rows * sizes.columns * sizes.depth < kMinProducts ||
+  // Products of that many sizes may exceed 64 bits.
+  const double operands =
+      static_cast<double>(sizes.batches) * static_cast<double>(sizes.depth);
+  const double rows = static_cast<double>(sizes.rows);
+  const double columns = static_cast<double>(sizes.columns);
+  const double work =
+      operands * (rows * columns + kProductsPerElement * (rows + columns));
+  if (work < kMinWork ||
       sizes.depth < std::max(kMinDepth, kMinDepthPerTile * tiles)) {
     return 1;
   }

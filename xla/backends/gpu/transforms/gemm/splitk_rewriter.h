@@ -54,7 +54,7 @@ class SplitkRewriter : public HloModulePass {
   };
 
   // The number of parts, a power of two, of a dot on a device with so many
-  // cores; 1: not split. Fitted to OpenXLA's choices on an H100 (118 of 121
+  // cores; 1: not split. Fitted to OpenXLA's choices on an H100 (134 of 136
   // dots): the square root of depth over tiles (128 rows by 64 columns, two of
   // them at least for each batch) while parts and tiles together are less than
   // three for each core.
