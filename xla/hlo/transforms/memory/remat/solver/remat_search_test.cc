@@ -142,25 +142,47 @@ TEST(RematSearchTest, TakesWhatIsKnown) {
   EXPECT_GT(helped, 0);
 }
 
+// Against plain points, for one block, a few, and many.
 TEST(ExcessTreeTest, FollowsPointsAcrossTheLimit) {
-  std::mt19937 random(1);
-  std::vector<int64_t> bytes(37);
-  for (int64_t& b : bytes) b = random() % 100;
-  ExcessTree tree(bytes, 50);
-  for (int i = 0; i < 500; ++i) {
-    int64_t first = random() % bytes.size();
-    int64_t last = random() % bytes.size();
-    const int64_t add = static_cast<int64_t>(random() % 41) - 20;
-    tree.Add(first, last, add);
-    for (int64_t p = first; p <= last; ++p) bytes[p] += add;
-    if (first > last) std::swap(first, last);
-    int64_t over = 0, most = bytes[first];
-    for (int64_t p = first; p <= last; ++p) {
-      over += bytes[p] > 50 ? 1 : 0;
-      most = std::max(most, bytes[p]);
+  constexpr int64_t kLimit = 50;
+  for (int size : {1, 16, 37, 300}) {
+    SCOPED_TRACE(size);
+    std::mt19937 random(size);
+    std::vector<int64_t> bytes(size);
+    for (int64_t& b : bytes) b = random() % 100;
+    ExcessTree tree(bytes, kLimit);
+    const auto plain = [&](int64_t first, int64_t last) {
+      ExcessTree::Summary sum = {0, INT64_MIN, INT64_MIN};
+      for (int64_t p = first; p <= last; ++p) {
+        if (bytes[p] > kLimit) {
+          ++sum.over;
+        } else {
+          sum.max_under = std::max(sum.max_under, bytes[p]);
+        }
+        sum.max = std::max(sum.max, bytes[p]);
+      }
+      return sum;
+    };
+    for (int i = 0; i < 300; ++i) {
+      int64_t first = random() % size, last = random() % size;
+      const int64_t add = static_cast<int64_t>(random() % 41) - 20;
+      tree.Add(first, last, add);
+      for (int64_t p = first; p <= last; ++p) bytes[p] += add;
+      if (first > last) std::swap(first, last);
+      const ExcessTree::Summary expected = plain(first, last);
+      const ExcessTree::Summary sum = tree.Query(first, last);
+      ASSERT_EQ(sum.over, expected.over);
+      ASSERT_EQ(sum.max_under, expected.max_under);
+      ASSERT_EQ(sum.max, expected.max);
+      ASSERT_EQ(tree.Max(first, last), expected.max);
+      const ExcessTree::Summary all = plain(0, size - 1);
+      ASSERT_EQ(tree.over(), all.over);
+      ASSERT_EQ(tree.max(), all.max);
     }
-    ASSERT_EQ(tree.Query(first, last).over, over);
-    ASSERT_EQ(tree.Max(first, last), most);
+    const std::vector<int32_t> over_before = tree.OverBefore();
+    for (int p = 0; p <= size; ++p) {
+      ASSERT_EQ(over_before[p], plain(0, p - 1).over);
+    }
   }
 }
 
