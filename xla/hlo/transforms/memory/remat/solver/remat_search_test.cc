@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/memory/remat/solver/remat_exact.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_state.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_take_back.h"
 
 namespace xla::remat_plan {
 namespace {
@@ -184,6 +185,75 @@ TEST(ExcessTreeTest, FollowsPointsAcrossTheLimit) {
       ASSERT_EQ(over_before[p], plain(0, p - 1).over);
     }
   }
+}
+
+// 4 reads what 1 made before 2 and 3.
+RematProblem ReadLate() {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 100, {0});
+  AddNode(&problem, 1, true, 50, {1});
+  AddNode(&problem, 1, true, 200, {2});
+  AddNode(&problem, 1, true, 10, {1, 3});
+  problem.outputs = {4};
+  return problem;
+}
+
+TEST(RematTakeBackTest, RemovesRunsThatThereIsRoomFor) {
+  RematProblem problem = ReadLate();
+  const RematProgram repeated = {{0, 1, 2, 3, 1, 4}, 300, 5};
+  const auto steps = [&](int64_t limit) {
+    auto program = TakeBackRuns(problem, repeated, limit);
+    EXPECT_TRUE(program.ok()) << program.status();
+    RematTrace trace;
+    EXPECT_TRUE(TraceProgram(problem, program->steps, &trace).ok());
+    EXPECT_EQ(program->peak_bytes, trace.peak_bytes);
+    EXPECT_EQ(program->seconds, trace.seconds);
+    return program->steps;
+  };
+  EXPECT_EQ(steps(350), problem.order);
+  EXPECT_EQ(steps(349), repeated.steps);
+  // A limit that is not met keeps nothing from where it is lower.
+  EXPECT_EQ(steps(0), repeated.steps);
+  // 2 writes over what 4 would read.
+  problem.values[1].overwritten_by = 2;
+  problem.nodes[2].recomputable = false;
+  EXPECT_EQ(steps(1000), repeated.steps);
+}
+
+// While 4 is made there is room for 2's value, but not for 1's as well.
+TEST(RematTakeBackTest, RemovesSomeWhereNotAllFit) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 100, {0});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 200, {1, 2});
+  AddNode(&problem, 1, true, 50, {3});
+  AddNode(&problem, 1, true, 10, {1, 2, 4});
+  problem.outputs = {5};
+  auto program = TakeBackRuns(problem, {{0, 1, 2, 3, 4, 1, 2, 5}, 310, 7}, 310);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->steps, std::vector<NodeId>({0, 1, 2, 3, 4, 1, 5}));
+}
+
+TEST(RematTakeBackTest, LeavesOutAPartOfTheRuns) {
+  RematProblem problem = ReadLate();
+  AddNode(&problem, 1, true, 10, {2, 4});
+  problem.outputs = {5};
+  const std::vector<NodeId> repeated = {0, 1, 2, 3, 1, 4, 2, 5};
+  const auto without = [&](absl::Span<const NodeId> program, int part,
+                           int parts) {
+    auto result = WithoutPartOfRuns(problem, program, part, parts);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result->value_or(std::vector<NodeId>());
+  };
+  EXPECT_EQ(without(repeated, 0, 1), problem.order);
+  // Counted from the end.
+  EXPECT_EQ(without(repeated, 0, 2),
+            std::vector<NodeId>({0, 1, 2, 3, 1, 4, 5}));
+  EXPECT_EQ(without(repeated, 1, 2),
+            std::vector<NodeId>({0, 1, 2, 3, 4, 2, 5}));
+  EXPECT_TRUE(without(problem.order, 0, 1).empty());
 }
 
 // 1 lives across 2 … 4; made again before 5, it does not.
