@@ -70,6 +70,15 @@ TEST(DeviceGroupsTest, OncePerReplicaOfMeshAxes) {
             (Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
 }
 
+TEST(DeviceGroupsTest, OncePerReplicaOfMeshesWithoutOrder) {
+  const HloSharding sharding = Sharding("{devices=[2,2]3,1,0,2}");
+  const Mesh mesh(sharding.tile_assignment(), {"x", "y"});
+  const MeshAxesReplicaGroupList groups(mesh, {AxisRef(0)});
+  EXPECT_EQ(ExpandPartitionGroupListAcrossReplicas(groups, 2, 4)
+                .flattened_replica_groups(),
+            (Groups{{3, 0}, {1, 2}, {7, 4}, {5, 6}}));
+}
+
 TEST(DeviceGroupsTest, TilesThatCutThoseOfAPartialTiling) {
   const HloSharding partial =
       Sharding("{devices=[2,1,4]<=[8] last_tile_dim_replicate}");
