@@ -362,6 +362,15 @@ TEST(DeviceGroupStateTest, CollectivesRunInEveryGroup) {
   EXPECT_THAT(gathered[1], ElementsAre(6, 7, 2, 3));
   EXPECT_THAT(gathered[2], ElementsAre(4, 5, 0, 1));
   EXPECT_THAT(gathered[3], ElementsAre(6, 7, 2, 3));
+  const auto sums = RunOnDevices(8, sharding, [&](const Device& d) {
+    const auto state = CreatePerGroupPartitioningState(d.state, groups, d.b);
+    return state.collective_ops_creator.create_reduce_scatter(
+        d.b, d.shard, MakeBinaryAdd(S32, state.module),
+        ShapeUtil::MakeShape(S32, {1}), CollectiveDeviceList({{0, 1}}),
+        (*state.next_channel_id)++, 0);
+  });
+  EXPECT_THAT(sums, ElementsAre(ElementsAre(4), ElementsAre(8), ElementsAre(6),
+                                ElementsAre(10)));
   const auto ids = RunOnDevices(8, sharding, [&](const Device& d) {
     HloInstruction* id =
         GetInGroupPartitionId(d.state.partition_id, groups, d.b);
