@@ -217,4 +217,42 @@ RowKernel WithoutReaders(const RowKernel& kernel) {
   return HasReductionThatGoesBack(result) ? result : RowKernel();
 }
 
+RowKernel OfLastReduction(const RowKernel& kernel) {
+  const HloInstruction* last = nullptr;
+  int64_t reductions = 0;
+  for (const HloInstruction* instruction : kernel) {
+    if (!IsOfRows(*instruction)) continue;
+    last = instruction;
+    ++reductions;
+  }
+  if (reductions < 2) return {};
+  Set follows = {last};
+  for (const HloInstruction* instruction : kernel) {
+    if (absl::c_any_of(instruction->operands(),
+                       [&](const HloInstruction* operand) {
+                         return follows.contains(operand);
+                       })) {
+      follows.insert(instruction);
+    }
+  }
+  if (!follows.contains(kernel.back())) return {};
+  Set kept;
+  RowKernel result;
+  for (size_t i = kernel.size(); i-- > 0;) {
+    HloInstruction* instruction = kernel[i];
+    const bool is_kept =
+        follows.contains(instruction) ||
+        (!IsOfRows(*instruction) &&
+         absl::c_all_of(instruction->users(), [&](const HloInstruction* user) {
+           return kept.contains(user) &&
+                  (user == last || !follows.contains(user));
+         }));
+    if (!is_kept) continue;
+    kept.insert(instruction);
+    result.push_back(instruction);
+  }
+  absl::c_reverse(result);
+  return HasReductionThatGoesBack(result) ? result : RowKernel();
+}
+
 }  // namespace xla::gpu

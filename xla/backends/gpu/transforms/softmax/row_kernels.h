@@ -28,6 +28,10 @@ RowKernel WithoutProducers(const RowKernel& kernel);
 // result.
 RowKernel WithoutReaders(const RowKernel& kernel);
 
+// The last of several reductions, what leads to it alone and what follows from
+// it. Empty if there is only one, or if the last one's result does not go back.
+RowKernel OfLastReduction(const RowKernel& kernel);
+
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_ROW_KERNELS_H_

@@ -41,15 +41,17 @@ class Rewriter {
         target_(target),
         model_(device, target) {}
 
-  // For each kernel, tries the whole and three smaller versions, without
-  // producers, without readers, or without both, and takes the first for which
-  // the cost model finds a tiling that is faster than separate kernels.
+  // For each kernel, tries the whole and smaller versions, without producers,
+  // without readers, without both, and of its last reduction alone, and takes
+  // the first for which the cost model finds a tiling that is faster than
+  // separate kernels.
   absl::StatusOr<bool> Run() {
     bool changed = false;
     for (const RowKernel& kernel : FindRowKernels(*computation_)) {
       const RowKernel inner = WithoutProducers(kernel);
-      for (const RowKernel& part :
-           {kernel, inner, WithoutReaders(kernel), WithoutReaders(inner)}) {
+      const RowKernel smallest = WithoutReaders(inner);
+      for (const RowKernel& part : {kernel, inner, WithoutReaders(kernel),
+                                    smallest, OfLastReduction(smallest)}) {
         if (part.empty()) continue;
         TF_ASSIGN_OR_RETURN(const bool done, TryFuse(part));
         changed |= done;

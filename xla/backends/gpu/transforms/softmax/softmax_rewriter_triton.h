@@ -41,8 +41,9 @@ struct SoftmaxRewriterTritonOptions {
 // reductions, and fuses each producer whose only readers are in the kernel into
 // its reader, so that kernels grow as large as one result allows. If no tiling
 // fits into the registers, it tries less: without what precedes the reductions,
-// then without what follows the last row-wise use of one. Several reductions in
-// sequence, as in layer norm, become one kernel.
+// then without what follows the last row-wise use of one, then with the last
+// reduction alone. Several reductions in sequence, as in layer norm, become one
+// kernel.
 //
 // With kernels-for=own, kernels are our own, which know more opcodes
 // (kernel_target.h); instructions without a lowering stay outside.
