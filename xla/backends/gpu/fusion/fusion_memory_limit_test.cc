@@ -13,6 +13,7 @@
 #include "absl/log/check.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -111,6 +112,21 @@ TEST_F(FusionMemoryLimitTest, TakesBackAllWhereEachOneIsTooMuch) {
   holds_ = false;
   for (int64_t& bytes : added_) bytes = 1;
   EXPECT_EQ(Plan().banned.size(), kInstructions);
+}
+
+// The peak that it would reach, against the limit or what nobody can go below.
+TEST(ExplainUndoneTest, SaysWhatAFusionHeldAndReached) {
+  FusionMemoryPlan plan;
+  plan.undone.push_back({{"p", "c", "d"}, /*held_bytes=*/96, 2048});
+  plan.limit_bytes = 512;
+  plan.unfused_peak_bytes = 1024;
+  FusionExplanation explanation("pass");
+  ExplainUndone(plan, &explanation);
+  EXPECT_EQ(FusionExplanationToText(explanation.proto()),
+            "pass: 0 fused, 1 refused\n"
+            "refused:\n"
+            "  peak 2.0 KiB > 1.0 KiB (1)\n"
+            "    undone p: c, d: holds 96 B\n");
 }
 
 }  // namespace
