@@ -93,6 +93,27 @@ ENTRY e {
   EXPECT_TRUE(has(*module, "c"));
 }
 
+// A dot alone becomes a loop; a kernel alone stays what it is.
+TEST(PriorityFusionTest, SaysWhetherItChangedTheModule) {
+  const auto changed = [](absl::string_view lines) {
+    std::unique_ptr<HloModule> module =
+        Parse(absl::StrCat("HloModule m\nENTRY e {\n", lines, "\n}"));
+    auto result = PriorityFusion(Device("h200")).Run(module.get());
+    CHECK_OK(result.status());
+    EXPECT_EQ(*result,
+              module->entry_computation()->root_instruction()->opcode() ==
+                  HloOpcode::kFusion);
+    return *result;
+  };
+  EXPECT_TRUE(changed(R"(
+  x = f32[64,1]{1,0} parameter(0)
+  y = f32[1,32]{1,0} parameter(1)
+  ROOT d = f32[64,32]{1,0} dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0})"));
+  EXPECT_FALSE(changed(R"(
+  x = f32[64,32]{1,0} parameter(0)
+  ROOT n = f32[64,32]{1,0} negate(x))"));
+}
+
 // Attention: the scores come transposed, for the softmax and to be kept, and
 // the weights leave transposed, kept, rounded and thinned out. Each transpose
 // keeps its tiles, in each of the kernels that compute it, and each reduction
