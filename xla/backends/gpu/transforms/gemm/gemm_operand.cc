@@ -118,6 +118,7 @@ GemmOperand::Cut CutOf(const HloInstruction& slice, int64_t dim) {
 // Takes the slice in, if it is one of whole dimensions of `operand->dims` or
 // picks places in dimensions between these.
 bool AddSlice(const HloInstruction& slice, GemmOperand* operand) {
+  if (ShapeUtil::IsZeroElementArray(slice.shape())) return false;
   const Shape& from = slice.operand(0)->shape();
   const std::vector<int64_t> order = MemoryOrder(from);
   if (order != MemoryOrder(slice.shape())) return false;
