@@ -26,6 +26,8 @@ namespace {
 // What the header says stays as it is; what calls computations is not here.
 bool IsLeftAlone(const HloInstruction& inst) {
   if (!inst.called_computations().empty() || inst.IsAsynchronous()) return true;
+  // The tuple may be the state of what is asynchronous.
+  if (inst.opcode() == HloOpcode::kCopy && inst.shape().IsTuple()) return true;
   return HloPredicateIsOp<
       HloOpcode::kAddDependency, HloOpcode::kAllGatherDone,
       HloOpcode::kAllGatherStart, HloOpcode::kAllReduceDone,

@@ -37,9 +37,9 @@ absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
 //   before: bf16[4] add(a, b)
 //   after:  bf16[4] convert(f32[4] add(f32[4] convert(a), f32[4] convert(b)))
 //
-// Parameters, constants, tuples and their elements keep their types, and so do
-// instructions that apply or call computations, whose bodies are rewritten
-// instead. Leaves alone: instructions that read bits (bitcasts,
+// Parameters, constants, tuples, their copies and elements keep their types,
+// and so do instructions that apply or call computations, whose bodies are
+// rewritten instead. Leaves alone: instructions that read bits (bitcasts,
 // bitcast-converts, random bits, shifts to the right, counts of bits,
 // reduce-precision for another exponent, stochastic converts), custom calls,
 // asynchronous operations and transfers. Adjacent converts are left to other
