@@ -233,7 +233,8 @@ class Writer {
       HloInstruction* operand = (*operands)[i];
       if (tied_.contains(operand)) return true;
       const int rank = TieRank(*operand);
-      if (rank < 0 || old_of_.contains(operand)) continue;
+      const bool clone = old_of_.contains(operand) && !held_.contains(operand);
+      if (rank < 0 || clone) continue;
       if (chosen.has_value() && rank >= best) continue;
       chosen = i;
       best = rank;
@@ -244,13 +245,20 @@ class Writer {
     if (tie != nullptr) {
       TF_ASSIGN_OR_RETURN(now, Current(tie));
     }
-    operand = TiedTo(now == operand ? nullptr : now, operand);
+    if (now == operand) now = nullptr;
+    operand = TiedTo(tie, now, operand);
     return true;
   }
 
-  // The operand behind a barrier that waits for `tie`, if that is not null.
-  HloInstruction* TiedTo(HloInstruction* tie, HloInstruction* operand) {
-    HloInstruction*& tied = tied_to_[{operand, tie}];
+  // The operand behind a barrier that waits for `now`, what `old_tie` is now,
+  // if that is not null. XLA drops elements of barriers that nothing reads: if
+  // the value that is waited for has a buffer of its own, what comes later
+  // reads it behind the barrier, too.
+  HloInstruction* TiedTo(HloInstruction* old_tie, HloInstruction* now,
+                         HloInstruction* operand) {
+    const auto it = held_.find(now);
+    HloInstruction* const first = it == held_.end() ? now : it->second;
+    HloInstruction*& tied = tied_to_[{operand, first}];
     if (tied != nullptr) return tied;
     const auto add = [this](std::unique_ptr<HloInstruction> inst) {
       HloInstruction* added = computation_->AddInstruction(std::move(inst));
@@ -261,10 +269,16 @@ class Writer {
       return add(HloInstruction::CreateUnary(
           waits->shape(), HloOpcode::kOptimizationBarrier, waits));
     };
-    if (tie == nullptr) return tied = barrier(operand);
+    if (now == nullptr) return tied = barrier(operand);
     HloInstruction* both =
-        barrier(add(HloInstruction::CreateTuple({operand, tie})));
-    return tied = add(HloInstruction::CreateGetTupleElement(both, 0));
+        barrier(add(HloInstruction::CreateTuple({operand, now})));
+    tied = add(HloInstruction::CreateGetTupleElement(both, 0));
+    if (options_.fused == nullptr) return tied;
+    HloInstruction* held = add(HloInstruction::CreateGetTupleElement(both, 1));
+    held_[held] = first;
+    old_of_[held] = old_tie;
+    latest_[old_tie].instruction = held;
+    return tied;
   }
 
   const absl::Span<HloInstruction* const> nodes_;
@@ -279,6 +293,8 @@ class Writer {
   absl::flat_hash_set<const HloInstruction*> fresh_;
   // Clones that wait, and operands that do, by what they are and wait for.
   absl::flat_hash_set<const HloInstruction*> tied_;
+  // What was waited for, as it is read behind a barrier, and before.
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> held_;
   absl::flat_hash_map<std::pair<HloInstruction*, HloInstruction*>,
                       HloInstruction*>
       tied_to_;
