@@ -1396,9 +1396,6 @@ class HloInstruction {
   };
 
   void RemoveAllOperands();
-  void RemoveOperandAt(int index) {
-    operands_.erase(operands_.begin() + index);
-  }
   // Removes the operands at the given positions (ascending); an operand that is
   // still used at another position keeps this instruction as a user.
   void RemoveOperandsAtAscendingIndices(
