@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: tools/dist.sh [FOLDER]
 # Builds the tools, optimized, static and stripped, and packs them with README,
-# licence, man pages, completions for bash, zsh and fish, and a file to make a
+# license, man pages, completions for bash, zsh and fish, and a file to make a
 # container of: FOLDER/hlo-VERSION-linux-ARCH.tar.gz (FOLDER: dist).
 # WHEEL=1: the Python package too, FOLDER/hlo-VERSION-py3-none-PLATFORM.whl.
 # The tools need nothing of the machine that they run on but its kernel.

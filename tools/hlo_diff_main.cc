@@ -23,7 +23,7 @@ ABSL_FLAG(std::string, as, "",
           "Compile both modules with a pipeline, such as gpu, and compare the "
           "results.");
 ABSL_FLAG(std::string, device, "h100",
-          "Device whose kernel times are modelled, a name or the path of a "
+          "Device whose kernel times are modeled, a name or the path of a "
           "description.");
 ABSL_FLAG(std::string, mesh, "", "Device mesh and its links, such as 2x4.");
 ABSL_FLAG(bool, json, false, "Write the comparison as JSON.");

@@ -59,16 +59,16 @@ ABSL_FLAG(std::string, html, "",
           "buffers, kernels, collectives.");
 ABSL_FLAG(std::string, perfetto, "",
           "Where to write the schedule as a trace for ui.perfetto.dev: kernels "
-          "and collectives in modelled time, live bytes as a counter.");
+          "and collectives in modeled time, live bytes as a counter.");
 ABSL_FLAG(std::string, device, "h100",
           "For --kernels, --html and --perfetto: the device whose kernel times "
-          "are modelled, a name or the path of a description.");
+          "are modeled, a name or the path of a description.");
 ABSL_FLAG(bool, list, false,
           "List the modules in a folder written by --xla_dump_to; the first is "
           "the one that is read by default.");
 ABSL_FLAG(bool, kernels, false,
           "Report the kernels instead, longest first, with equal ones in one "
-          "row: modelled time on --device, bytes, share of the roofline.");
+          "row: modeled time on --device, bytes, share of the roofline.");
 ABSL_FLAG(std::string, timings, "",
           "Kernel times measured by a CUDA program of this module (hlo-opt "
           "--emit=cuda; program --timings=FILE), to compare with the model; "

@@ -37,7 +37,7 @@ class IndexUtil {
     return false;
   }
 
-  // How far apart neighbours along `dimension` are, in elements.
+  // How far apart neighbors along `dimension` are, in elements.
   static int64_t GetDimensionStride(const Shape& shape, int64_t dimension);
 
   // Whether the index has the shape's rank and is inside its bounds.

@@ -102,7 +102,7 @@ class LayoutUtil {
       const Shape& lhs, const Shape& rhs,
       std::optional<Layout::Equal> equal = std::nullopt);
 
-  // True if the given logical dimensions are neighbours in memory, in any
+  // True if the given logical dimensions are neighbors in memory, in any
   // order.
   static bool AreDimensionsConsecutive(const Layout& layout,
                                        absl::Span<const int64_t> dims);

@@ -277,7 +277,7 @@ absl::StatusOr<Literal> LiteralBase::BitcastConvert(
   }
   const PrimitiveType from = shape().element_type();
   const PrimitiveType to = dest_shape.element_type();
-  // Bits of neighbours in the minor dimension join, so both sides are brought
+  // Bits of neighbors in the minor dimension join, so both sides are brought
   // to the descending layout.
   Shape row_major_shape = layout_shape;
   LayoutUtil::SetToDefaultLayout(&row_major_shape);

@@ -52,7 +52,7 @@ struct Extent {
 using Extents = absl::InlinedVector<Extent, 6>;
 
 // The map from logical (row-major) positions to positions in memory as the
-// shortest list of extents: without dimensions of size 1, and with neighbours
+// shortest list of extents: without dimensions of size 1, and with neighbors
 // merged where the outer stride continues the inner dimension. Two arrays have
 // the same map if and only if these lists are equal.
 Extents MemoryMap(const Shape& shape) {
@@ -274,7 +274,7 @@ std::optional<Shape> ShapeBitcast::AlignLayouts(const Shape& input_shape,
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
     const int64_t size = output_shape.dimensions(dim);
     if (size == 1) {
-      // Lies wherever its logical neighbour does.
+      // Lies wherever its logical neighbor does.
       stride_and_dim.push_back({last_stride, -dim});
       continue;
     }

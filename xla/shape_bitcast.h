@@ -109,7 +109,7 @@ class ShapeBitcast {
                                            const Shape& output_shape);
 
   // A transpose of row-major arrays in its simplest form: dimensions of size 1
-  // dropped and dimensions that stay neighbours merged. Returns the dimensions
+  // dropped and dimensions that stay neighbors merged. Returns the dimensions
   // of the output and sets the permutation. InvalidArgument if a layout is not
   // row major.
   //
@@ -120,7 +120,7 @@ class ShapeBitcast {
       absl::Span<int64_t const> dimensions,
       absl::InlinedVector<int64_t, 3>& permutation);
 
-  // Bytes between neighbours in each dimension of an array without tiles (each
+  // Bytes between neighbors in each dimension of an array without tiles (each
   // element at its unpacked size). InvalidArgument if they are not defined.
   static absl::Status UnpackedByteStrides(const Shape& shape,
                                           absl::Span<int64_t> strides);

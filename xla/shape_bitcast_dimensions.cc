@@ -107,7 +107,7 @@ ShapeBitcast::GetNormalizedLogicalTransposeShape(
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (input_shape.dimensions(dim) != 1) kept_position[dim] = kept++;
   }
-  // Runs of output dimensions that are neighbours in the input too.
+  // Runs of output dimensions that are neighbors in the input too.
   absl::InlinedVector<int64_t, 3> sizes;
   absl::InlinedVector<int64_t, 3> run_start;  // Input position of each run.
   int64_t previous = -2;

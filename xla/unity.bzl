@@ -1,7 +1,7 @@
 """unity_library: a cc_library that compiles its files a few at a time.
 
 Most of the time that a small file takes to compile goes into the headers that
-it shares with its neighbours. One translation unit for ten of them pays for
+it shares with its neighbors. One translation unit for ten of them pays for
 those once: a cold build of xla/hlo/ir takes a fifth of the time.
 
 The files of a group share their anonymous namespaces, so their helpers need

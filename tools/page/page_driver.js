@@ -60,7 +60,7 @@ try {
   key('Escape');
   check(rows('live') === all, 'Esc does not end the search');
 
-  // Filter by the legend, colours, zoom, theme: the picture changes.
+  // Filter by the legend, colors, zoom, theme: the picture changes.
   await wait(60);
   let before = picture();
   const changed = async (what) => {
@@ -73,7 +73,7 @@ try {
   await changed('the legend shows nothing again');
   $('color').value = 'layer';
   $('color').dispatchEvent(new Event('change'));
-  await changed('colours do not change');
+  await changed('colors do not change');
   key('+');
   await changed('+ does not zoom');
   const drawText = CanvasRenderingContext2D.prototype.fillText;

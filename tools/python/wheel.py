@@ -3,7 +3,7 @@
 
 usage: wheel.py --version=V [--platform=TAG] --output=FILE|FOLDER FILE...
 
-FILEs are the shared library, the package's sources and the licence. A wheel is
+FILEs are the shared library, the package's sources and the license. A wheel is
 a zip with a list of what is in it (PEP 427); the library is called by ctypes, so
 one wheel is for every Python 3.9 and later. Without --platform the tag is that
 of the C library that the shared library asks for (PEP 600), and the name of the

@@ -23,7 +23,7 @@ class BufferValue {
   using Id = int64_t;
   // Bytes of a buffer.
   using SizeFunction = std::function<int64_t(const BufferValue&)>;
-  // Bytes that addresses of a colour are multiples of.
+  // Bytes that addresses of a color are multiples of.
   using AlignmentFunction = std::function<int64_t(Color)>;
 
   BufferValue(const BufferValue&) = default;
@@ -36,7 +36,7 @@ class BufferValue {
   HloInstruction* instruction() const { return instruction_; }
   const ShapeIndex& index() const { return index_; }
 
-  // The colour that was set, else the memory space of the layout, else 0.
+  // The color that was set, else the memory space of the layout, else 0.
   Color color() const;
   void set_color(Color color) { color_ = color; }
   bool has_color() const { return color_ != kNoColor; }

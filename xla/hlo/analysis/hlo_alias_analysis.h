@@ -29,7 +29,7 @@ namespace xla {
 // place as alias_info says; the module's input-output aliases. Union-find over
 // values; near-linear in positions.
 //
-// A computation with several call sites is analysed once for all of them (see
+// A computation with several call sites is analyzed once for all of them (see
 // HloDataflowAnalysis): its parameters then have the buffers of all callers. If
 // a rule would put values of different callers into one buffer, no answer is
 // right for each call, and Run returns FailedPrecondition: run FlattenCallGraph

@@ -189,7 +189,7 @@ inline constexpr absl::string_view kCallMarkerAfterTarget =
 //   which holds for the whole chain); fusion (output_to_operand_aliasing);
 //   call markers.
 // Call, while, conditional and other custom calls define their results: nothing
-// flows between computations. Fused computations are analysed separately.
+// flows between computations. Fused computations are analyzed separately.
 //
 // A snapshot: instructions that are added later have no points-to set. One pass
 // over all instructions; time and memory are linear in the number of indices of

@@ -116,23 +116,23 @@ void ConvertFrom(const void* in, void* out, int64_t n,
 
 // --- Stochastic rounding -----------------------------------------------------
 
-// The neighbour of |x| in T towards zero, and the one above it; equal if |x| is
+// The neighbor of |x| in T towards zero, and the one above it; equal if |x| is
 // a value of T. Pre: |x| is finite and not above T's largest value.
 template <typename T>
-struct Neighbours {
+struct Neighbors {
   double below;
   double above;
 };
 template <typename T>
-Neighbours<T> FindNeighbours(double magnitude) {
+Neighbors<T> FindNeighbors(double magnitude) {
   T nearest(magnitude);
   const double value = nearest.ToFloat();
   if (value == magnitude) return {value, value};
   const int step = value > magnitude ? -1 : 1;
   const double other =
       T::FromRep(static_cast<typename T::Rep>(nearest.rep() + step)).ToFloat();
-  return value > magnitude ? Neighbours<T>{other, value}
-                           : Neighbours<T>{value, other};
+  return value > magnitude ? Neighbors<T>{other, value}
+                           : Neighbors<T>{value, other};
 }
 
 // `random` is uniform in [0, 1).
@@ -146,7 +146,7 @@ float StochasticRound(double x, double random) {
   if (magnitude >= kMax) {
     result = T(magnitude).ToFloat();
   } else {
-    const Neighbours<T> n = FindNeighbours<T>(magnitude);
+    const Neighbors<T> n = FindNeighbors<T>(magnitude);
     const bool up = n.above > n.below &&
                     random < (magnitude - n.below) / (n.above - n.below);
     result = up ? n.above : n.below;

@@ -273,7 +273,7 @@ absl::Status CombineWindow(const ScatterWindows& windows, int64_t to,
                            absl::Span<Value> results,
                            ScalarFunction& function) {
   const size_t n = results.size();
-  // Runs of neighbours on both sides are combined at once.
+  // Runs of neighbors on both sides are combined at once.
   int64_t run = 1;
   DimensionVector outer = windows.dims;
   if (!outer.empty() && windows.operand.back() == 1 &&

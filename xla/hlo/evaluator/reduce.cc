@@ -33,9 +33,9 @@ namespace xla {
 namespace evaluator {
 namespace {
 
-// A run of neighbouring dimensions that are all reduced, or all kept.
+// A run of neighboring dimensions that are all reduced, or all kept.
 //
-// The shape of a reduction is first simplified: neighbouring dimensions that
+// The shape of a reduction is first simplified: neighboring dimensions that
 // are all reduced or all kept are contiguous in row-major order and act as one
 // dimension, and dimensions of size 1 drop out. What remains alternates between
 // reduced and kept runs. The operand is then read once, front to back; only the
@@ -146,7 +146,7 @@ struct Xor {
 // Folds lanes of type T into accumulators of type Acc.
 //
 // The innermost run decides the loop: if it is reduced, a row collapses into
-// one accumulator; if it is kept, a row updates as many neighbouring
+// one accumulator; if it is kept, a row updates as many neighboring
 // accumulators.
 template <typename Op, typename T, typename Acc>
 void Fold(const Value& operand, const Runs& runs, Acc* results) {

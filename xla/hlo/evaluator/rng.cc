@@ -85,7 +85,7 @@ int64_t PairedDimension(absl::Span<const int64_t> dims) {
 }
 
 // Words for all elements; returns how many blocks they took. Of a 32-bit type
-// two neighbouring elements along one dimension share a block.
+// two neighboring elements along one dimension share a block.
 int64_t ThreefryBits(uint64_t key, uint64_t counter,
                      absl::Span<const int64_t> dims, bool wide,
                      std::vector<uint64_t>& bits) {

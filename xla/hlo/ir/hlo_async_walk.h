@@ -64,7 +64,7 @@ ShapeIndex OutsideElement(const ShapeIndex& index);
 // Places that the state may have come from, likelier ones first.
 //
 // A place is an instruction with the tuple index of the state in its value; one
-// step backwards or forwards maps a place to neighbouring places, pushing or
+// step backwards or forwards maps a place to neighboring places, pushing or
 // popping tuple indices and calls.
 std::vector<StatePlace> StateSourcesOf(const StatePlace& place);
 std::vector<StatePlace> StateTargetsOf(const StatePlace& place);

@@ -180,7 +180,7 @@ class AxisRef {
 // Each reference is valid for the mesh and no two of them overlap.
 absl::Status ValidateAxes(absl::Span<const AxisRef> axes, const Mesh& mesh);
 
-// Merges neighbours in the list that are neighbours in their axis.
+// Merges neighbors in the list that are neighbors in their axis.
 std::vector<AxisRef> MergeAdjacentAxes(absl::Span<const AxisRef> axes,
                                        const Mesh& mesh);
 // The same in place; the second sorts first.

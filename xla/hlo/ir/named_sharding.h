@@ -54,7 +54,7 @@ class NamedSharding {
       return H::combine(std::move(h), dim.axes_, dim.is_closed_);
     }
 
-    // Adds the other's axes behind these and merges neighbours.
+    // Adds the other's axes behind these and merges neighbors.
     void Append(const DimensionSharding& other, const Mesh& mesh);
     // Removes the major axes that cut the dimension into `size` pieces, and
     // returns them. nullopt, and no change, if no prefix has that size.
@@ -84,7 +84,7 @@ class NamedSharding {
                          absl::Span<const OpMetadata> metadata = {},
                          ReductionOp reduction_op = ReductionOp::kSum);
   // As the constructor; InvalidArgument for axes that do not exist, overlap or
-  // cut their axis badly, for neighbours in one list that are one axis, and for
+  // cut their axis badly, for neighbors in one list that are one axis, and for
   // replicated axes that are not sorted.
   static absl::StatusOr<NamedSharding> Create(
       Mesh mesh, absl::Span<const DimensionSharding> dim_shardings,

@@ -51,7 +51,7 @@ class CollectiveDeviceListBase {
   virtual const std::vector<ReplicaGroup>& replica_groups() const;
 
   virtual void Print(Printer* printer) const = 0;
-  // Honours print_full_replica_group_list (V1 syntax for every version) and
+  // Honors print_full_replica_group_list (V1 syntax for every version) and
   // print_replica_groups_without_subaxes (V3).
   virtual void Print(Printer* printer, const HloPrintOptions& options) const;
   std::string ToString() const;

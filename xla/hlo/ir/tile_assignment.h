@@ -29,7 +29,7 @@ namespace xla {
 // printed `[4,2]<=[2,4]T(1,0)`; the `T(..)` part is omitted for the identity.
 //
 // reshape_dims and transpose_perm are canonical: no dimension of extent 1, and
-// no two dimensions that stay neighbours, in order, under the transpose. Two
+// no two dimensions that stay neighbors, in order, under the transpose. Two
 // assignments therefore describe the same array exactly when their three lists
 // are equal, which costs O(rank), never O(devices).
 class IotaTileAssignment {

@@ -58,7 +58,7 @@ absl::StatusOr<MemoryPage::Before> DescribeBefore(
     const PreparedModule& prepared);
 
 // The pages of a module that was made to fit, with `more.before()` of what it
-// was. Analyses `fitted` anew.
+// was. Analyzes `fitted` anew.
 absl::Status WriteFittedPages(const ExplainPageOptions& options,
                               const PassRegistry& registry,
                               const MemoryPage& more, int64_t limit_bytes,

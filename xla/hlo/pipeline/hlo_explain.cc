@@ -163,7 +163,7 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   return preparation.unmet_limit;
 }
 
-// Where pages are written, and the device that their kernels are modelled on.
+// Where pages are written, and the device that their kernels are modeled on.
 ExplainPageOptions PageOptions(const HloExplainOptions &options) {
   // Reports do not support accounting=upstream.
   const bool allocated =

@@ -124,7 +124,7 @@ Range ModuleState::Limit(PrimitiveType type) const {
 
 // Draws recipes by weight among the opcodes that the options and the place
 // allow. Every value carries a range that bounds its elements, which recipes
-// use to keep results away from overflow and other behaviour that depends on
+// use to keep results away from overflow and other behavior that depends on
 // the order of evaluation; in exact mode, ranges keep floats at integers that
 // their type represents.
 void RandomComputation::Grow(int64_t steps) {

@@ -22,7 +22,7 @@ enum class FloatOrders {
 //   compare(p0, p1), direction=LE        both ways of equals: none
 //
 // Parameters 2 i and 2 i + 1 are the two elements of operand i. A comparison of
-// one elementwise expression of both elements is modelled by numbers that are
+// one elementwise expression of both elements is modeled by numbers that are
 // greater, less or equal, and a condition on one element alone by a truth
 // value; all cases are tried. NaNs are outside of this model unless the
 // comparison is a total order: with kAll, where they end up is left to the

@@ -21,7 +21,7 @@ std::string Quoted(absl::string_view text) {
       "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-// One colour per group of opcodes, so that a graph can be read from afar.
+// One color per group of opcodes, so that a graph can be read from afar.
 absl::string_view FillColor(const HloInstruction& inst) {
   switch (inst.opcode()) {
     case HloOpcode::kParameter:

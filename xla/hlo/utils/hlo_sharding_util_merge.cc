@@ -427,7 +427,7 @@ HloSharding FindCommonSharding(absl::Span<const HloSharding> shardings,
 }
 
 // The step by which propagation refines the sharding of one instruction from a
-// neighbour's. Unless resharding is aggressive, a result is accepted only if it
+// neighbor's. Unless resharding is aggressive, a result is accepted only if it
 // is an improvement (more specific, or tiles within the old tiles), so that
 // repeated application terminates.
 std::optional<HloSharding> ReturnImprovedShardingImpl(

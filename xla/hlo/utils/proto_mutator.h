@@ -8,7 +8,7 @@
 namespace xla {
 
 // Changes one field somewhere in a message, at random: an id becomes another
-// one, a number an extreme or its neighbour, an element of a list goes, comes
+// one, a number an extreme or its neighbor, an element of a list goes, comes
 // twice or changes places, a sub-message comes or goes, text loses its end.
 // What comes out is a message of the type again, which bytes changed at random
 // hardly ever are, and mostly an unintended one.

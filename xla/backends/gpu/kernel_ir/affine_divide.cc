@@ -66,7 +66,7 @@ std::optional<AffineBuilder::LowPart> AffineBuilder::SplitOffLow(
 // Splits off multiples of c, which leaves coefficients smaller than c in
 // magnitude and a constant in [0, c). The remainder is then divided by the
 // common factor of c and all coefficients, replaced by a constant if its bounds
-// fall between two neighbouring multiples of c, or merged with an inner
+// fall between two neighboring multiples of c, or merged with an inner
 // division or modulo. Only what resists all of this stays a division. Rounding
 // is towards minus infinity throughout, for which these identities hold without
 // conditions on signs.

@@ -45,7 +45,7 @@ struct KernelRun {
 
 // `inputs`: initial values per parameter; missing ones are small numbers that
 // depend on position and parameter. Errors: sizes or indices that are not
-// numbers, an operation that is not modelled (Unimplemented), barriers that
+// numbers, an operation that is not modeled (Unimplemented), barriers that
 // some threads never reach (FailedPrecondition), an index out of bounds
 // (OutOfRange), more steps or bytes than the options allow (ResourceExhausted).
 // Bytes, and the steps of loops with known bounds, are counted before the run.

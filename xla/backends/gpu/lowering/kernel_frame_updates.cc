@@ -39,7 +39,7 @@ bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {
   return is_of_operand;
 }
 
-// Neighbouring threads write neighbouring elements of the result.
+// Neighboring threads write neighboring elements of the result.
 absl::Status KernelFrame::EmitUpdate(const Result& result) {
   if (result.hlo->opcode() == HloOpcode::kScatter) return EmitScatter(result);
   const HloInstruction& update = *result.hlo->operand(1);

@@ -36,9 +36,9 @@ bool KeepsNumbers(const HloInstruction& hlo);
 // The input is a matrix: kept dimensions number its rows, reduced dimensions
 // its columns. A team of `lanes_` threads (a power of two) handles a row, and a
 // block holds `rows_per_block_` rows. Row reductions (the reduced dimensions
-// vary fastest in memory) put neighbouring threads on neighbouring columns;
-// column reductions put them on neighbouring rows. In both cases the threads of
-// a warp read neighbouring addresses.
+// vary fastest in memory) put neighboring threads on neighboring columns;
+// column reductions put them on neighboring rows. In both cases the threads of
+// a warp read neighboring addresses.
 //
 // Reductions may depend on each other's results (as in softmax: maximum, then
 // sum of exponentials). They are emitted level by level: at each level every

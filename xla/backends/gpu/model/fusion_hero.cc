@@ -65,7 +65,7 @@ std::vector<int64_t> PhysicalDimensions(const Shape& shape) {
   return result;
 }
 
-// Merges dimensions that stay neighbours in memory, so that equal movements
+// Merges dimensions that stay neighbors in memory, so that equal movements
 // have equal descriptions whatever their rank.
 TransposeDescription NormalizedTranspose(const HloInstruction& transpose) {
   const Shape& shape = transpose.shape();

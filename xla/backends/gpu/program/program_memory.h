@@ -36,7 +36,7 @@ struct ProgramMemory {
 // Plans the memory of a scheduled module, and first adds the copies without
 // which no plan is right: of a value that a loop, a branch or a kernel writes
 // over while it is still to be read. The first plan and each next one are run
-// on labelled memory (memory_replay.h), which finds them.
+// on labeled memory (memory_replay.h), which finds them.
 //
 //   before: w = while((c, x)), …; r = add(c, …)   the loop's state is c's
 //   memory after:  d = copy(c); w = while((c, x)), …; r = add(d, …)

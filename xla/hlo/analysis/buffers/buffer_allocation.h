@@ -21,7 +21,7 @@
 
 namespace xla {
 
-// A block of memory of one colour (memory space) that values are put into.
+// A block of memory of one color (memory space) that values are put into.
 class BufferAllocation {
  public:
   using Index = int64_t;
@@ -34,8 +34,8 @@ class BufferAllocation {
   int64_t size() const { return size_; }  // bytes
   BufferValue::Color color() const { return color_; }
   void set_color(BufferValue::Color color) { color_ = color; }
-  // The number of the block among those of its colour, if the memory of a
-  // colour is split (see BufferAssigner).
+  // The number of the block among those of its color, if the memory of a
+  // color is split (see BufferAssigner).
   int64_t page_id() const { return page_id_; }
   void set_page_id(int64_t page) { page_id_ = page; }
 
@@ -185,7 +185,7 @@ class BufferAllocation {
   const std::vector<const HloValue*>& PeakMemoryLogicalBuffers() const {
     return peak_buffers_;
   }
-  // Values whose colour differs from its own, by id.
+  // Values whose color differs from its own, by id.
   std::vector<const HloValue*> CrossColorBuffers() const;
 
   // One line that describes it; the same with its values, one a line; only

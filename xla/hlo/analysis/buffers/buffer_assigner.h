@@ -52,17 +52,17 @@ absl::Status GatherComputationsByAllocationType(
 // an operand is that ends there, else in the smallest that is large enough.
 //
 // With an ordering that has a sequence for each global computation, all other
-// values of one colour go into one allocation, packed by live ranges; outputs
+// values of one color go into one allocation, packed by live ranges; outputs
 // reuse the memory of operands that end, as in HeapSimulator. Without one, each
 // buffer tries allocations in turn until it finds one without values that may
 // be live at the same time: first that of an operand, then the smallest that
 // are large enough, at most 256 of them (16 with FAST_MERGE). Values of one
 // computation that take no part in calls are compared with two values of an
 // allocation (see ValueChains), others with all, up to 4096 of them for each
-// buffer. Scratch allocations of one colour then become one, each at an aligned
+// buffer. Scratch allocations of one color then become one, each at an aligned
 // offset. Both ways are near-linear.
 //
-// Colours are written to the layouts as memory spaces, which changes the module
+// Colors are written to the layouts as memory spaces, which changes the module
 // if a colorer disagrees with the layouts.
 //
 // The module needs a flattened call graph.
@@ -70,14 +70,14 @@ class BufferAssigner {
  public:
   using Colorer =
       std::function<absl::Status(HloAliasAnalysis*, const HloOrdering&)>;
-  // Whether a buffer of that colour may be put into an existing allocation.
+  // Whether a buffer of that color may be put into an existing allocation.
   using CanUseAllocation =
       std::function<bool(const BufferAllocation&, BufferValue::Color)>;
   // Whether the value defined there must not be in memory that leaves the
   // module.
   using MustNotLiveOut = std::function<bool(
       const HloAliasAnalysis&, const HloInstruction*, const ShapeIndex&)>;
-  // For a colour, computations whose temporaries are kept apart from those of
+  // For a color, computations whose temporaries are kept apart from those of
   // others. They share one heap, which those that do not run at the same time
   // reuse.
   using PrivateStacks = absl::flat_hash_map<BufferValue::Color,
@@ -97,7 +97,7 @@ class BufferAssigner {
   struct Options {
     // Whether constants are put into memory.
     bool allocate_buffers_for_constants = false;
-    // Sets colours of values; else DefaultColorer().
+    // Sets colors of values; else DefaultColorer().
     Colorer colorer;
     // Else DefaultCanUseAllocation().
     CanUseAllocation can_use_allocation;
@@ -109,22 +109,22 @@ class BufferAssigner {
     const PrivateStacks* private_stacks = nullptr;
     // Orders temporaries for best fit, instead of the algorithm selected.
     Heap::BufferIntervalCompare heap_buffer_interval_compare;
-    // How the blocks are filled if the memory of a colour is split (see
+    // How the blocks are filled if the memory of a color is split (see
     // BufferAssignment::multiheap_size_constraint_per_heap).
     Heap::PackingStrategy multi_page_strategy = Heap::kSpatial;
     std::optional<BufferAssignment::BufferIsolationOptions> isolation_options;
-    // The colour of the allocation for temporaries of colour 0.
+    // The color of the allocation for temporaries of color 0.
     std::optional<BufferValue::Color> temp_buffer_color;
     UnorderedAlgorithm::Value
         assignment_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
     // Tried as well if enable_fallback is set, there is no schedule, and the
-    // allocations of some colour exceed its memory limit: the smaller result is
+    // allocations of some color exceed its memory limit: the smaller result is
     // used.
     UnorderedAlgorithm::Value
         fallback_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
-    // Values of this colour are views of others and get no memory.
+    // Values of this color are views of others and get no memory.
     std::optional<BufferValue::Color> dus_view_color;
     BufferOrder buffer_order = kBiggestFirst;
     // For temporaries of a schedule, and the one to try if it exceeds the
@@ -136,12 +136,12 @@ class BufferAssigner {
     std::function<int64_t(BufferValue::Color)> color_memory_limit;
   };
 
-  // Only allocations of its own colour.
+  // Only allocations of its own color.
   static CanUseAllocation DefaultCanUseAllocation();
-  // Also allows buffers of one colour in allocations of another.
+  // Also allows buffers of one color in allocations of another.
   static CanUseAllocation AllowCrossColorReuse(BufferValue::Color from_color,
                                                BufferValue::Color to_color);
-  // Sets the colours of values from their layouts; 0 for tuples.
+  // Sets the colors of values from their layouts; 0 for tuples.
   static Colorer DefaultColorer();
   // OpenXLA's FAST_MERGE for computations without ordering. Both must outlive
   // the result.
@@ -149,10 +149,10 @@ class BufferAssigner {
   CreateFastMergeManagerForTest(BufferAssignment* assignment,
                                 BufferAssigner* assigner);
 
-  // `buffer_size` in bytes; offsets in an allocation of a colour are multiples
+  // `buffer_size` in bytes; offsets in an allocation of a color are multiples
   // of `color_alignment` of it (a power of two, bytes). `alias_info` may be
-  // null (defaults). Errors of the analyses; FailedPrecondition for a buffer
-  // with values of several colours; InvalidArgument for values of a negative
+  // null (defaults). Errors of the analyzes; FailedPrecondition for a buffer
+  // with values of several colors; InvalidArgument for values of a negative
   // size or of more than 2^62 bytes together, and for presets that name no
   // value, do not fit, or overlap while they live.
   static absl::StatusOr<std::unique_ptr<BufferAssignment>> Run(
@@ -169,21 +169,21 @@ class BufferAssigner {
       BufferValue::AlignmentFunction color_alignment);
 
   // Puts the buffer at the start of the allocation if that is large enough, of
-  // a colour that it may use, not read-only, and holds nothing that may be live
+  // a color that it may use, not read-only, and holds nothing that may be live
   // at the same time. A result takes only memory of exactly its size. A copy is
   // not put into the memory of its operand.
   absl::StatusOr<bool> MaybeAssignBuffer(BufferAllocation* allocation,
                                          const HloBuffer& buffer,
                                          BufferAssignment* assignment);
 
-  // The colour's limit minus its allocations, in bytes; INT64_MAX without a
+  // The color's limit minus its allocations, in bytes; INT64_MAX without a
   // limit.
   int64_t GetMemoryLimit(const BufferAssignment& assignment,
                          BufferValue::Color color) const;
 
  private:
   static void WriteColors(const BufferAssignment& assignment);
-  // Whether the allocations of some colour exceed its limit.
+  // Whether the allocations of some color exceed its limit.
   bool ExceedsMemoryLimit(const BufferAssignment& assignment) const;
 
   const AliasInfo* const alias_info_;

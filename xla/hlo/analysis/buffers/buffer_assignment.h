@@ -62,7 +62,7 @@ class BufferAssignment {
     return allocations_;
   }
   // Leaves none. The allocations returned have no values, since these belong to
-  // the analyses.
+  // the analyzes.
   std::vector<BufferAllocation> TakeAllocations();
   // Pre: index < Allocations().size().
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {
@@ -73,8 +73,8 @@ class BufferAssignment {
     return stats_.preallocated_temp_allocation_bytes;
   }
 
-  // The largest size of a block of a colour that has several, in bytes; 0 if
-  // the memory of a colour is not split. This is the page size of the module's
+  // The largest size of a block of a color that has several, in bytes; 0 if
+  // the memory of a color is not split. This is the page size of the module's
   // config, if set, else that of its debug options.
   uint64_t multiheap_size_constraint_per_heap() const {
     const HloModuleConfig& config = module_->config();
@@ -163,7 +163,7 @@ class BufferAssignment {
   // All allocations with their values; the values alone, by allocation.
   std::string ToString() const;
   std::string ValuesToString() const;
-  // Sizes by kind, and by colour.
+  // Sizes by kind, and by color.
   std::string StatsString(const AliasInfo* alias_info) const;
   // The same with the largest allocations and their largest values.
   std::string ToVerboseString(const AliasInfo* alias_info,
@@ -173,9 +173,9 @@ class BufferAssignment {
   std::string MemoryUsageReport(float percentile = 0.05,
                                 int64_t more_than_k = 50,
                                 bool print_shape_layout = false) const;
-  // The same as a message: for each colour its bytes and its allocations,
+  // The same as a message: for each color its bytes and its allocations,
   // largest first, each with the cumulative size and its percentage of the
-  // colour's bytes; where their values are defined, largest first; and the text
+  // color's bytes; where their values are defined, largest first; and the text
   // of the instruction that defines the largest.
   MemoryUsageReportProto GetMemoryUsageReportProto(
       float percentile = 0.05, int64_t more_than_k = 50) const;
@@ -219,9 +219,9 @@ class BufferAssignment {
         alias_analysis_(std::move(alias_analysis)) {}
 
   void FindPeakBuffers(BufferAllocation& allocation) const;
-  // Puts the scratch allocations of each colour one after another into one, or
-  // as many as it takes if the memory of a colour is split (see LayOutScratch);
-  // these come last. Those of colour 0 get `temp_color`. Call before Finalize,
+  // Puts the scratch allocations of each color one after another into one, or
+  // as many as it takes if the memory of a color is split (see LayOutScratch);
+  // these come last. Those of color 0 get `temp_color`. Call before Finalize,
   // which finds statistics and peaks.
   void CombineTemporaries(const BufferValue::AlignmentFunction& alignment,
                           std::optional<BufferValue::Color> temp_color);

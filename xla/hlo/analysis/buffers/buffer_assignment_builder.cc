@@ -251,7 +251,7 @@ bool BufferAssignmentBuilder::IsCopy(const HloValue& a,
 }
 
 // Like BufferAssigner::MaybeAssignBuffer, but asks the value chains for
-// conflicts, which needs only the neighbours in time instead of all values
+// conflicts, which needs only the neighbors in time instead of all values
 // held.
 absl::StatusOr<bool> BufferAssignmentBuilder::TryAllocation(
     BufferAllocation* allocation, const HloBuffer& buffer) {

@@ -45,7 +45,7 @@ class BufferAssignmentBuilder {
   absl::Status Run();
 
  private:
-  // The key of a heap: a colour, and 0 for its private stacks, else -1.
+  // The key of a heap: a color, and 0 for its private stacks, else -1.
   using HeapKey = std::pair<BufferValue::Color, int64_t>;
 
   struct Kind {

@@ -18,8 +18,8 @@
 
 namespace xla {
 
-// Whether the allocation may hold a buffer of that colour, apart from conflicts
-// with its other values: compares kind, colour and size, and excludes values
+// Whether the allocation may hold a buffer of that color, apart from conflicts
+// with its other values: compares kind, color and size, and excludes values
 // that must not leave the module from memory of results.
 bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
              BufferValue::Color color, const BufferAssignment& assignment,

@@ -22,7 +22,7 @@ struct MissingCopy {
   const HloValue* written = nullptr;  // after the value, into its buffer
 };
 
-// Runs a scheduled module on labelled memory: every instruction marks the bytes
+// Runs a scheduled module on labeled memory: every instruction marks the bytes
 // of its results with their values, and every read checks that the bytes of the
 // operand still bear its mark. Loops run twice, and every branch of a
 // conditional runs. Does not use live ranges, and thus checks these too. It

@@ -26,7 +26,7 @@ class PresetAssignments {
   };
 
   // Places the values at `position` at `chunk` of the memory space given by
-  // their colour.
+  // their color.
   void add_chunk(const HloPosition& position, const HeapChunk& chunk) {
     chunks_.emplace_back(position, chunk);
   }

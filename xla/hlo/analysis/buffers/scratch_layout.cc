@@ -17,7 +17,7 @@ ScratchLayout LayOutScratch(absl::Span<const ScratchLayout::Piece> pieces,
                             int64_t limit) {
   ScratchLayout layout;
   std::map<BufferValue::Color, int64_t> num_pages;
-  // Colour, bytes left where the next piece would begin, block.
+  // Color, bytes left where the next piece would begin, block.
   std::set<std::tuple<BufferValue::Color, int64_t, int64_t>> rooms;
   for (const auto& [color, size] : pieces) {
     int64_t index = static_cast<int64_t>(layout.blocks.size());

@@ -17,7 +17,7 @@ struct ScratchLayout {
   };
   struct Block {
     BufferValue::Color color = 0;
-    int64_t page = 0;     // its number among the blocks of its colour
+    int64_t page = 0;     // its number among the blocks of its color
     int64_t size = 0;     // bytes
     int64_t padding = 0;  // bytes of it that belong to no piece
   };
@@ -29,11 +29,11 @@ struct ScratchLayout {
   std::vector<Place> places;  // by piece
 };
 
-// Puts pieces into blocks of their colour, each at a multiple of the colour's
+// Puts pieces into blocks of their color, each at a multiple of the color's
 // alignment (bytes). A block has at most `limit` bytes, padding included, or
 // one piece. A piece goes to the end of the block with the least room that it
 // fits into, and only if there is none into a block of its own; the first piece
-// of a colour is at the start of that colour's first block.
+// of a color is at the start of that color's first block.
 //
 //   50, 30, 20 bytes aligned to 64, limit 128 → 50 and 30 at 64; 20
 //

@@ -20,13 +20,13 @@ namespace xla {
 // when the order of instructions is unknown.
 //
 //   a = op(p); b = op(a); c = op(b); d = op(p)
-//   an allocation with a and c: for b, only its neighbours a and c are looked
+//   an allocation with a and c: for b, only its neighbors a and c are looked
 //   at; d may live together with either
 //
 // Plain values, those of one computation that take no part in a call, while,
 // conditional or asynchronous instruction, follow one another in an allocation:
 // all readers of one come before the next. That is transitive, so a plain value
-// has to be compared only with its two neighbours in a topological order. All
+// has to be compared only with its two neighbors in a topological order. All
 // other pairs, and values of buffers with several, which may overlap, are
 // compared one by one.
 class ValueChains {

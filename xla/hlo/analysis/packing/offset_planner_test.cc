@@ -234,7 +234,7 @@ TEST(OffsetPlannerTest, RepeatsItself) {
             PlanOffsets(problem, options)->solution.offsets);
 }
 
-TEST(OffsetPlannerTest, HonoursFixedOffsetsAndGroups) {
+TEST(OffsetPlannerTest, HonorsFixedOffsetsAndGroups) {
   PackingProblem problem;
   problem.buffers = {Buffer(0, 4, 8), Buffer(0, 2, 8, 8), Buffer(2, 4, 4),
                      Buffer(1, 3, 4)};

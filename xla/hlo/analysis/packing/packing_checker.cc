@@ -41,7 +41,7 @@ absl::Status CheckPlace(const PackingProblem& problem, int64_t index,
 }  // namespace
 
 // Sweep over time with the live buffers in a map by offset: a buffer that
-// starts can only collide with its neighbours above and below. Independent of
+// starts can only collide with its neighbors above and below. Independent of
 // the packers, O(n log n).
 absl::Status CheckPacking(const PackingProblem& problem,
                           const PackingSolution& solution, int64_t capacity) {

@@ -22,7 +22,7 @@ int IndexOf(const std::vector<int64_t>& sorted, int64_t value) {
 
 // Where the kept sections start, ascending. A section is kept if a buffer ends
 // right after it and one has started since the section kept before: the live
-// buffers of any other are among those of a neighbour.
+// buffers of any other are among those of a neighbor.
 std::vector<int64_t> KeptSections(const PackingProblem& problem) {
   std::vector<int64_t> times;
   times.reserve(2 * problem.buffers.size());
@@ -65,7 +65,7 @@ void AddBuffer(const PackingProblem& problem, int index,
 }
 
 // Ranges without a kept section between them are one.
-void JoinNeighbours(absl::InlinedVector<SectionRange, 1>& ranges) {
+void JoinNeighbors(absl::InlinedVector<SectionRange, 1>& ranges) {
   size_t last = 0;
   for (size_t r = 1; r < ranges.size(); ++r) {
     if (ranges[r].lo <= ranges[last].hi) {
@@ -119,7 +119,7 @@ PackingItems MakePackingItems(const PackingProblem& problem) {
               [](const SectionRange& a, const SectionRange& b) {
                 return a.lo < b.lo;
               });
-    JoinNeighbours(item.ranges);
+    JoinNeighbors(item.ranges);
   }
   ScaleToUnits(result);
   return result;

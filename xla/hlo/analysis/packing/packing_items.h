@@ -31,7 +31,7 @@ struct PackingItem {
 
 // A problem in the form that the solvers use: time is divided into sections, of
 // which only those are kept whose set of live buffers is not a subset of a
-// neighbour's; bytes become multiples of the greatest common divisor; groups
+// neighbor's; bytes become multiples of the greatest common divisor; groups
 // become items; empty buffers are dropped.
 struct PackingItems {
   std::vector<PackingItem> items;

@@ -43,7 +43,7 @@ absl::Status ValidateBuffer(const PackingProblem& problem, int64_t index) {
 }
 
 absl::Status ValidateColocations(const PackingProblem& problem) {
-  // (group, lower) → index, so that neighbours in time are neighbours here.
+  // (group, lower) → index, so that neighbors in time are neighbors here.
   std::vector<std::tuple<int64_t, int64_t, int64_t>> members;
   for (int64_t i = 0; i < problem.buffers.size(); ++i) {
     const PackingBuffer& buffer = problem.buffers[i];

@@ -105,7 +105,7 @@ PlacementSearch::PlacementSearch(const PackingItems& items,
   }
 }
 
-// Resets the state for a new order of ranks. The precomputed neighbour lists
+// Resets the state for a new order of ranks. The precomputed neighbor lists
 // are kept, which makes restarts cheap.
 SearchOutcome PlacementSearch::Run(const std::vector<int>& order,
                                    int64_t max_steps) {

@@ -310,7 +310,7 @@ TEST(LockstepTest, StartAndDone) {
 }
 
 TEST(LockstepTest, CollectivesInLoops) {
-  // All devices make 3 trips; each adds what the neighbour has.
+  // All devices make 3 trips; each adds what the neighbor has.
   ExpectValues(Evaluate(1, 2, R"(
   cond { s = (s32[], s32[2]) parameter(0)
     i = s32[] get-tuple-element(s), index=0

@@ -20,7 +20,7 @@ namespace xla {
 //   f32[5] {1 2 3 4 5}, {devices=[4]<=[4]}:  {1 2} {3 4} {5 x} {x x}
 //
 // x is poison, which no valid element may depend on: NaN for floats that have
-// it, the extremes of the type for others, so that neighbours hold different
+// it, the extremes of the type for others, so that neighbors hold different
 // ones. So is every copy of a maximal value that its device does not own. A
 // {manual} or {unknown} leaf is a value of its own on each device; splitting
 // gives each the whole.

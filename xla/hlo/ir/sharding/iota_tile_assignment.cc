@@ -33,10 +33,10 @@ int64_t ProductOf(absl::Span<const int64_t> dims) {
   return product;
 }
 
-// Drops extents of 1 and merges neighbours that the transpose keeps neighbours.
+// Drops extents of 1 and merges neighbors that the transpose keeps neighbors.
 //
 // An assignment `arange(n).reshape(r).transpose(p)` has many spellings. Two
-// source dimensions that are neighbours before and after the transpose behave
+// source dimensions that are neighbors before and after the transpose behave
 // as one, and extents of 1 say nothing; without them the pair (r, p) is unique,
 // so that equality of assignments is equality of the members and no device list
 // has to be expanded. Linear in the rank apart from a sort.

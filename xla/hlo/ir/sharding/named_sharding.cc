@@ -52,7 +52,7 @@ absl::Status AxesFromProto(
   return absl::OkStatus();
 }
 
-// Neighbours that are one axis are written as one.
+// Neighbors that are one axis are written as one.
 absl::Status CheckMerged(absl::Span<const AxisRef> axes, const Mesh& mesh) {
   for (size_t i = 1; i < axes.size(); ++i) {
     if (!axes[i - 1].CanMerge(axes[i])) continue;

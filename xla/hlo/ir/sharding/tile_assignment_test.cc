@@ -23,7 +23,7 @@ TileAssignment V1(const TileAssignment& assignment) {
   return TileAssignment(assignment.shared_array());
 }
 
-TEST(IotaTileAssignmentTest, DropsOnesAndMergesNeighbours) {
+TEST(IotaTileAssignmentTest, DropsOnesAndMergesNeighbors) {
   const auto iota =
       IotaTileAssignment::Create({4, 4, 1}, {2, 2, 1, 4}, {3, 2, 0, 1});
   EXPECT_THAT(iota.reshape_dims(), ElementsAre(4, 4));

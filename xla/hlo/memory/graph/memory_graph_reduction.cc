@@ -117,7 +117,7 @@ bool DependsOnOrder(const MemoryGraph& graph, Node node) {
 }
 
 // Facts about the steps of a graph, found once for each: many steps may
-// have one and the same large neighbour.
+// have one and the same large neighbor.
 class StepFacts {
  public:
   explicit StepFacts(const MemoryGraph& graph)

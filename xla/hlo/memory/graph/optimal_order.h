@@ -16,7 +16,7 @@ inline constexpr int32_t kMaxOptimalOrderNodes = 64;
 //
 // Memory between steps depends on the set of steps run, not on their order: a
 // shortest-path search over sets in order of their bottleneck (Dijkstra's
-// algorithm with max for +; the dynamic programme of Serenity, MLSys 2020). A
+// algorithm with max for +; the dynamic program of Serenity, MLSys 2020). A
 // ready step that never adds memory is run at once, without alternatives.
 // Exact; up to 2^nodes sets, of which at most `*sets` (decremented for each)
 // are expanded. nullopt if that was not enough, the graph is too large, or no

@@ -34,7 +34,7 @@ OrderChain::Segment OrderChain::Join(const Segment& first,
           first.valley + second.valley, first.first, second.last};
 }
 
-// Concatenation may violate the order of segments only at the seam. Neighbours
+// Concatenation may violate the order of segments only at the seam. Neighbors
 // that do are joined, which may create a new violation with the next segment on
 // either side, and so on outwards; each join removes a segment, so the cost is
 // amortized over all operations.

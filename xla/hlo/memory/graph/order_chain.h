@@ -23,7 +23,7 @@ namespace xla {
 //   falling ones (valley < 0) first, those with low hills first;
 //   then rising ones, those that come down most from their hill first.
 //
-//        hill                  neighbours that do not stand so become one
+//        hill                  neighbors that do not stand so become one
 //     ╭──╮    ╭──╮             segment: the valley between them is not worth
 //   ──╯  ╰────╯  ╰── valley    a stop
 //

@@ -126,7 +126,7 @@ MemoryGraph RandomMemoryTree(uint32_t seed, int32_t nodes) {
 MemoryGraph RandomSeriesParallelGraph(uint32_t seed, int32_t nodes) {
   Random random(seed);
   MemoryGraph graph;
-  // Neighbours join in series or in parallel until one part is left.
+  // Neighbors join in series or in parallel until one part is left.
   std::vector<Part> parts;
   for (Node node = 0; node < nodes; ++node) {
     graph.AddNode(random.Below(5) == 0 ? random.Below(60) : 0);

@@ -140,17 +140,17 @@ std::vector<bool> StepRelations::FixedSteps() {
   return fixed;
 }
 
-void SeriesParallelParts::Neighbours::Insert(Node node) {
+void SeriesParallelParts::Neighbors::Insert(Node node) {
   if (nodes.insert(node).second) hash += HashOf(node);
 }
 
-void SeriesParallelParts::Neighbours::Erase(Node node) {
+void SeriesParallelParts::Neighbors::Erase(Node node) {
   if (nodes.erase(node) > 0) hash -= HashOf(node);
 }
 
 // Bottom-up decomposition with a work list: each part is tried for a series
-// merge with a single neighbour and a parallel merge with a twin, and whoever's
-// neighbourhood changes is queued again. Each merge removes a part, so there
+// merge with a single neighbor and a parallel merge with a twin, and whoever's
+// neighborhood changes is queued again. Each merge removes a part, so there
 // are fewer than n of them.
 SeriesParallelParts::SeriesParallelParts(const MemoryGraph& graph,
                                          StepRelations* relations)
@@ -199,8 +199,8 @@ void SeriesParallelParts::EnqueueAll(const absl::btree_set<Node>& parts) {
 }
 
 void SeriesParallelParts::TakePlace(Node part, Node old, bool before) {
-  Neighbours& mine = before ? before_[part] : after_[part];
-  std::vector<Neighbours>& theirs = before ? after_ : before_;
+  Neighbors& mine = before ? before_[part] : after_[part];
+  std::vector<Neighbors>& theirs = before ? after_ : before_;
   mine = std::move(before ? before_[old] : after_[old]);
   for (Node other : mine.nodes) {
     theirs[other].Erase(old);
@@ -210,9 +210,9 @@ void SeriesParallelParts::TakePlace(Node part, Node old, bool before) {
 }
 
 // The merged part keeps the number of the side with the larger outer
-// neighbourhood, so that only the smaller one is rewritten (small to large).
+// neighborhood, so that only the smaller one is rewritten (small to large).
 void SeriesParallelParts::Join(Node first, Node second) {
-  // The number with more neighbours to tell stays.
+  // The number with more neighbors to tell stays.
   bool keeps_first = before_[first].nodes.size() > after_[second].nodes.size();
   Node kept = keeps_first ? first : second;
   chains_[first].Append(&chains_[second], &pool_);
@@ -249,7 +249,7 @@ bool SeriesParallelParts::MergeInSeries(Node part) {
 // so a collision costs an opportunity at most.
 bool SeriesParallelParts::MergeTwin(Node part) {
   auto [it, is_new] =
-      by_neighbours_.try_emplace({before_[part].hash, after_[part].hash}, part);
+      by_neighbors_.try_emplace({before_[part].hash, after_[part].hash}, part);
   Node twin = it->second;
   if (is_new || twin == part) return false;
   if (gone_[twin] || before_[twin].nodes != before_[part].nodes ||

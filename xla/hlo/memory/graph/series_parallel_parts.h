@@ -68,7 +68,7 @@ class SeriesParallelParts {
  private:
   using Node = MemoryGraph::Node;
   // The parts on one side of another, with a sum of hashes to find equal sets.
-  struct Neighbours {
+  struct Neighbors {
     void Insert(Node node);
     void Erase(Node node);
     absl::btree_set<Node> nodes;
@@ -81,16 +81,16 @@ class SeriesParallelParts {
   bool MergeInSeries(Node part);
   bool MergeTwin(Node part);
   void Join(Node first, Node second);
-  // Replaces `old` by `part` in the lists of its neighbours.
+  // Replaces `old` by `part` in the lists of its neighbors.
   void TakePlace(Node part, Node old, bool before);
 
   std::vector<bool> fixed_;
   std::vector<bool> gone_;
   std::vector<OrderChain> chains_;
   OrderChain::Pool pool_;
-  std::vector<Neighbours> before_;
-  std::vector<Neighbours> after_;
-  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Node> by_neighbours_;
+  std::vector<Neighbors> before_;
+  std::vector<Neighbors> after_;
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Node> by_neighbors_;
   std::vector<bool> is_queued_;
   std::vector<Node> queue_;
   std::vector<Node> parts_;

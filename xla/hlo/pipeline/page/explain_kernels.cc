@@ -14,7 +14,7 @@
 namespace xla {
 namespace {
 
-// All kernels, as modelled on `device`.
+// All kernels, as modeled on `device`.
 MemoryPageOptions PageOn(const std::string& device,
                          const ExplainKernelsOptions& options) {
   MemoryPageOptions page_options;

@@ -12,7 +12,7 @@
 namespace xla {
 
 struct ExplainKernelsOptions {
-  // The device that times are modelled on, a name or a file, and its mesh.
+  // The device that times are modeled on, a name or a file, and its mesh.
   std::string device = "h100";
   std::string mesh;
   // What a program measured (kernel_timings.h), and where the device goes that

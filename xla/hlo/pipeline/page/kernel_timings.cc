@@ -185,7 +185,7 @@ absl::StatusOr<GpuDeviceInfoProto> CalibrateDevice(
   }
   if (memory.empty() && arithmetic.empty()) {
     return absl::FailedPreconditionError(
-        "no kernel takes longer than its launch, both modelled and measured; "
+        "no kernel takes longer than its launch, both modeled and measured; "
         "calibration needs larger kernels");
   }
   GpuDeviceInfoProto info = device.ToProto();

@@ -43,7 +43,7 @@ absl::StatusOr<KernelReport::Measured> CompareWithMeasured(
 // `device` with the rates at which the model would predict the measured times:
 // memory bandwidth from kernels that wait for memory, clocks (of the cores and
 // of the units for matrices) from those that wait for arithmetic. Each rate is
-// scaled by the weighted median of modelled over measured time, after
+// scaled by the weighted median of modeled over measured time, after
 // subtracting launch overhead; kernels that take no longer than their launch
 // are ignored. A rate that no kernel depends on is kept.
 //

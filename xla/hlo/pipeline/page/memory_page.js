@@ -85,7 +85,7 @@ const state = {
   color: 'kind', selected: -1, found: null,
 };
 
-// --- Colours: Okabe and Ito's, told apart with any kind of colour vision ----
+// --- Colors: Okabe and Ito's, told apart with any kind of color vision ----
 
 const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'];
 const OTHER = '#8a929e';
@@ -569,7 +569,7 @@ function showKernels() {
   const total = kernels.total_microseconds;
   $('kernels').querySelector('.note').textContent = amount(kernels.total_count) + ' kernels, run ' +
       amount(kernels.total_runs) + ' times: ' + time(total) + ' and ' + size(kernels.total_bytes) +
-      ' moved, as modelled for ' + kernels.device + (kernels.instruction.length < kernels.total_count ?
+      ' moved, as modeled for ' + kernels.device + (kernels.instruction.length < kernels.total_count ?
       '; the ' + kernels.instruction.length + ' longest are listed' : '');
   const first = (g) => kernels.instruction[g.members[0]];
   const share = (microseconds) => percent(microseconds / Math.max(total, 1e-9));
@@ -803,7 +803,7 @@ function showBudget() {
   const met = budget.points.filter((point) => point.met);
   const found = plans.length ? plans[0].peak_bytes : budget.peak_before_bytes;
   $('budget').querySelector('.note').textContent =
-      'Horizontal: peak memory; vertical: modelled time that the plan adds to the whole program; below 0, fusion saves ' +
+      'Horizontal: peak memory; vertical: modeled time that the plan adds to the whole program; below 0, fusion saves ' +
       'more than recomputation costs. Limits met: ' + met.length + ' of ' + budget.points.length +
       '. The smallest peak found is ' + size(found) + '; with the rewrites considered none is below ' +
       size(budget.lower_bound_bytes) + '.';

@@ -9,7 +9,7 @@ namespace xla {
 
 // The schedule as a trace of Chrome's JSON format, which ui.perfetto.dev and
 // chrome://tracing open: kernels and collectives one after the other in
-// modelled time, a track each, and live bytes as a counter.
+// modeled time, a track each, and live bytes as a counter.
 //
 //   {"traceEvents": [
 //     {"ph": "X", "name": "dot.3", "ts": 12.5, "dur": 3.1, "tid": 1, …},

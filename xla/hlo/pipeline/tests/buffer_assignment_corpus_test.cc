@@ -2,7 +2,7 @@
 // that is unset, on the bundled examples: as the file is scheduled, or, where
 // it is not, in depth-first order after the pipeline `prepare`; with the copies
 // that copy insertion makes. Both checkers look at each result: that no two
-// values that live at the same time overlap, and that a run on labelled memory
+// values that live at the same time overlap, and that a run on labeled memory
 // reads what it wrote.
 
 #include <algorithm>

@@ -218,7 +218,7 @@ Rule ConvolutionRule(const HloInstruction& inst) {
         inst.operand(0)->shape().dimensions(dims.input_spatial_dimensions(i));
     const int64_t out =
         inst.shape().dimensions(dims.output_spatial_dimensions(i));
-    // Windows small beside the input: neighbours exchange their edges.
+    // Windows small beside the input: neighbors exchange their edges.
     if (window.base_dilation() == 1 && in == out * window.stride() &&
         window.size() * window.window_dilation() * 2 <= in) {
       b.MapAll({dims.input_spatial_dimensions(i), -1,

@@ -26,7 +26,7 @@ struct OpShardingRule {
     // Operands only; the result is the sum over it.
     kReduction,
     // Sizes differ between tensors (slice, pad, windows): data may move between
-    // neighbours. Only axes that divide `size` may cut it.
+    // neighbors. Only axes that divide `size` may cut it.
     kPermutation,
     // Each device needs all of it.
     kNeedReplication,

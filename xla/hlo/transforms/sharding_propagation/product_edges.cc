@@ -106,7 +106,7 @@ std::optional<HloSharding> ThroughProduct(const HloInstruction& inst,
 }
 
 // Whether the kernel is smaller than the result along every spatial dimension,
-// so that windows reach from a shard to its neighbours alone.
+// so that windows reach from a shard to its neighbors alone.
 bool HasSmallKernel(const HloInstruction& convolution) {
   const ConvolutionDimensionNumbers& dims =
       convolution.convolution_dimension_numbers();

@@ -66,7 +66,7 @@ bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
 }
 
 // A leaf of the manual region in which the instruction stands, by its
-// neighbours.
+// neighbors.
 std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
   if (inst.has_sharding() || IsManualBorder(inst)) return std::nullopt;
   std::optional<HloSharding> leaf;

@@ -12,7 +12,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
 
-// Derives the sharding of an instruction from that of a neighbour, for
+// Derives the sharding of an instruction from that of a neighbor, for
 // ShardingPropagation. Shardings are seen leaf by leaf, in the order of
 // ShapeUtil::FlattenTupleShape.
 

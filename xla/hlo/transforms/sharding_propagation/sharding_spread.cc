@@ -21,7 +21,7 @@
 //
 // Values that must have one sharding, such as the state of a loop inside and
 // outside, are tied and change together. Instructions carry flags that say
-// whether one of their neighbours has changed since they were last visited; in
+// whether one of their neighbors has changed since they were last visited; in
 // each computation, a sweep in post order forwards and one in reverse order
 // backwards visit only those.
 

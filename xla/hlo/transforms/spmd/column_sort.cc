@@ -276,7 +276,7 @@ std::optional<ColumnSort> PlanColumnSort(const HloSortInstruction& sort,
       bits += primitive_util::BitWidth(plan.number_type);
     }
   }
-  // Two all-to-alls, and two halves to a neighbour.
+  // Two all-to-alls, and two halves to a neighbor.
   const double columns = 2.0 * (plan.parts - 1) / plan.parts + 1;
   plan.bits += bits * columns * plan.column_size;
   plan.bits /= plan.part_size;

@@ -26,7 +26,7 @@
 // numbers that differ by at most s. After steps 3 and 4, what is out of order
 // therefore lies within s consecutive rows, s * s consecutive elements. If
 // these are no more than half a column, they lie in one column or in two
-// neighbouring halves, and step 5 or 6 puts them in order.
+// neighboring halves, and step 5 or 6 puts them in order.
 //
 // A device receives less than three columns in steps 2, 4 and 6, however many
 // devices there are. Where columns are longer than shards, the sorted elements

@@ -156,7 +156,7 @@ TEST(OffsetCalculationTest, InstructionsComputeTheSame) {
   }
 }
 
-TEST(ExchangeHaloTest, BothSidesOverSeveralNeighbours) {
+TEST(ExchangeHaloTest, BothSidesOverSeveralNeighbors) {
   for (absl::string_view text :
        {"{devices=[4]<=[4]}", "{devices=[4]2,0,3,1}"}) {
     const HloSharding sharding = Sharding(text);

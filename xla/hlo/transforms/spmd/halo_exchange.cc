@@ -150,7 +150,7 @@ HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
       (in_front.back() == i - 1 ? from_left : from_elsewhere) = true;
     }
   }
-  // Left neighbours are one piece for all: the first shard has none.
+  // Left neighbors are one piece for all: the first shard has none.
   if (from_left && !from_elsewhere && in_front[0] == 0) in_front[0] = -1;
   HaloPlan best;
   best.first = std::move(in_front);
@@ -342,7 +342,7 @@ HloInstruction* HaloExchange::Run(const HaloPlan& plan,
 }
 
 // Replaces elements outside of the whole array by the padding value; they hold
-// garbage from shard padding or neighbours.
+// garbage from shard padding or neighbors.
 HloInstruction* HaloExchange::Mask(HloInstruction* window, int64_t base_size,
                                    const ShardIntervals& intervals,
                                    HloInstruction* pad_value) {

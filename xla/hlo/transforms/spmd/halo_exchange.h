@@ -27,7 +27,7 @@ struct ShardIntervals {
 // How shards of `shard_size` elements of a dimension get such intervals.
 //
 //   shards 0..3 of 4 elements, start -1, 3, 7, 11, size 6
-//       → one element from the left neighbour, one from the right one
+//       → one element from the left neighbor, one from the right one
 //
 // Each interval is covered by pieces, consecutive whole shards. What is not the
 // shard's own is sent in rounds, in each of which a shard sends and receives at

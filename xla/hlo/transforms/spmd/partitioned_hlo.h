@@ -109,7 +109,7 @@ class PartitionedHlo {
   // device.
   //
   //   f32[8] {devices=[2]<=[2]}, window of 3, padding 1_1
-  //       → f32[6] with one element of the neighbour, and one of padding
+  //       → f32[6] with one element of the neighbor, and one of padding
   std::optional<WindowedInputShardReturnValue> ReshardAsWindowedInput(
       const Window& window, const HloSharding& target,
       HloInstruction* pad_value, bool mask_invalid_region = true,

@@ -18,7 +18,7 @@
 #include "xla/util.h"
 
 // Reshapes: local where the shards of operand and result hold the same
-// elements, else neighbours exchange what is missing.
+// elements, else neighbors exchange what is missing.
 
 namespace xla::spmd {
 namespace {

@@ -28,7 +28,7 @@
 //       rows 0..3 are touched by windows 0..2, rows 4..7 by windows 2..3
 //
 // Each device gets the rows of these windows, and their sources, from its
-// neighbours, scatters them all, and cuts its own rows out. No element may
+// neighbors, scatters them all, and cuts its own rows out. No element may
 // stand for the padding of windows at edges, as it would be selected where all
 // others are as small, or are no numbers. So what a device has is a part of the
 // whole that begins a multiple of the stride behind its begin and ends such a

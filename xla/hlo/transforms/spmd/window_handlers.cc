@@ -327,7 +327,7 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
 }
 
 // Shards change places. Padding would come to stand at the low end of those
-// that are uneven, whose neighbours send elements instead.
+// that are uneven, whose neighbors send elements instead.
 absl::Status SpmdPartitioningVisitor::HandleReverse(HloInstruction* hlo) {
   const HloSharding& cut = hlo->sharding();
   if (!cut.IsTiledLeaf()) return DefaultAction(hlo);

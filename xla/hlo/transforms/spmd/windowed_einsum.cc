@@ -70,7 +70,7 @@ bool IsGatheredByAnother(const HloInstruction& dot,
   });
 }
 
-// Neighbours on the ring are devices with consecutive tiles along the
+// Neighbors on the ring are devices with consecutive tiles along the
 // dimension.
 void SetRing(const FactorTensor& tensor, int64_t dim, WindowedDot* ring) {
   ring->count = ShardCountAtDim(tensor.sharding, dim);
@@ -236,7 +236,7 @@ struct RingState {
 
 // Emits one dot's loop. Step is used both in the loop body and for the peeled
 // iterations; the state is a tuple of both operands, the sum, the position on
-// the ring and the iteration, plus a second travelling part with its position
+// the ring and the iteration, plus a second traveling part with its position
 // if the ring runs both ways.
 class RingEmitter {
  public:

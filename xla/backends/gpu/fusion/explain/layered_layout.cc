@@ -18,7 +18,7 @@ constexpr double kEdgeWidth = 6;
 // ("Methods for visual understanding of hierarchical system structures", IEEE
 // Trans. SMC 1981): layers by longest path, dummy nodes where edges cross
 // layers, barycenter sweeps in alternating directions to reduce crossings, and
-// sweeps that move nodes towards their neighbours within the order found.
+// sweeps that move nodes towards their neighbors within the order found.
 class Drawing {
  public:
   Drawing(const std::vector<std::pair<double, double>>& sizes,

@@ -24,7 +24,7 @@
 // Reads are charged in three tiers: distinct bytes come from memory, in whole
 // transactions where accesses are not coalesced; repeated reads of the same
 // array come from a cache that holds it (RereadRate); and repeated reads near
-// the same place, as windows of neighbouring elements make, come from the
+// the same place, as windows of neighboring elements make, come from the
 // nearest cache (NearRate).
 
 namespace xla::gpu {

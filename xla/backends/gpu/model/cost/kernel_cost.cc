@@ -18,7 +18,7 @@
 // Reads at the same place hit the same element and are combined by maximum;
 // reads at different places add up. An access also knows how often it happens
 // per element (utilization), how often its producer would be emitted there
-// (copies), whether neighbouring threads read neighbouring memory (coalesced),
+// (copies), whether neighboring threads read neighboring memory (coalesced),
 // and whether it is near a common center, as in stencils.
 //
 // The cost of fusing a producer into a consumer is composed from the two lists

@@ -46,7 +46,7 @@ double ElementBytes(const Shape& shape) {
 // How many times the requested bytes are moved, because memory is read in whole
 // transactions. Tiles whose contiguous runs are shorter than a transaction
 // waste the rest of it; of longer runs the partial transactions at both ends
-// are shared with neighbouring tiles through the caches.
+// are shared with neighboring tiles through the caches.
 double Waste(const Shape& shape, const Tile& tile, double transaction) {
   if (!shape.has_layout()) return 1;
   double run = ElementBytes(shape);
@@ -180,7 +180,7 @@ class TilingSearch {
     } while (Next(steps, &position));
   }
 
-  // Hill climbing: one exponent up or down at a time, until no neighbour is
+  // Hill climbing: one exponent up or down at a time, until no neighbor is
   // better.
   void TryNeighbors() {
     for (bool better = true; better;) {

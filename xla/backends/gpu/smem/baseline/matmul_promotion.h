@@ -45,7 +45,7 @@ MatmulDecision DecideMatmulPromotion(const MatmulSmem& smem,
                                      const MatmulLimits& limits);
 
 // Finds the operands of the kernel's mma and the tile that its result is
-// written to, decides, and sets or clears `promote` on the operands. Honours
+// written to, decides, and sets or clears `promote` on the operands. Honors
 // `option registers = N` (of a thread) and `option ignore_occupancy = 1`. The
 // decision is added to `note`. InvalidArgument if the kernel is not a matmul or
 // sizes are not bound to numbers.

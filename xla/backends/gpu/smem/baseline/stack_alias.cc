@@ -136,7 +136,7 @@ class DataFlow {
     return inputs > 0;
   }
 
-  // `from`, its neighbours by `edges`, theirs, and so on.
+  // `from`, its neighbors by `edges`, theirs, and so on.
   std::vector<bool> Reachable(const std::vector<std::vector<BufferId>>& edges,
                               BufferId from) const {
     std::vector<bool> reached(size_, false);

@@ -48,11 +48,11 @@ class StackPlanner {
       plan_.planned = std::move(added.kernel);
       history_.push_back(OriginsOf(added.insertions, end));
     }
-    RETURN_IF_ERROR(Analyse());
+    RETURN_IF_ERROR(Analyze());
     if (options_.promote && InsertPromotionBarriers()) {
       // Allocations that are aliases by now are not tracked any more, so their
       // reads no longer count for what they alias.
-      RETURN_IF_ERROR(Analyse());
+      RETURN_IF_ERROR(Analyze());
     }
     RETURN_IF_ERROR(StackAllocate(*positions_, lives_, plan_.planned));
     if (options_.circular) {
@@ -77,7 +77,7 @@ class StackPlanner {
     plan_.planned.options.push_back({"min_align", absl::StrCat(align)});
   }
 
-  absl::Status Analyse() {
+  absl::Status Analyze() {
     kir::Kernel& kernel = plan_.planned;
     positions_.emplace(kernel);
     ASSIGN_OR_RETURN(liveness_, StackLiveness::Compute(kernel, *positions_));

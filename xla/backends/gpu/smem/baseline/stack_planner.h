@@ -12,8 +12,8 @@
 // Plans shared memory the way nvFuser did in April 2026: the baseline that the
 // default planner is compared with, and one of its candidates.
 //
-//   analyse -> alias (stack_alias.h) -> barriers for promoted buffers
-//   (stack_allocator.h) -> when one was inserted, analyse again -> addresses
+//   analyze -> alias (stack_alias.h) -> barriers for promoted buffers
+//   (stack_allocator.h) -> when one was inserted, analyze again -> addresses
 //   -> RAW, WAR and asynchronous syncs (required_syncs.h)
 //
 // It repeats that compiler's decisions even where they are unsound: live ranges

@@ -425,7 +425,7 @@ bool SmemHazards::EachIterationItsOwn(int a, int b, int loop) const {
   return false;
 }
 
-// The conflict between different iterations. `far`: neighbouring iterations do
+// The conflict between different iterations. `far`: neighboring iterations do
 // not conflict, only ones further apart, so that a whole iteration lies in
 // between and a barrier anywhere in the body is enough.
 ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,

@@ -79,7 +79,7 @@ class Placer {
 
   // Sort keys for list placement: size, size weighted by conflicts, number of
   // conflicts, both input orders, padding, alignment, and the size of the
-  // neighbourhood.
+  // neighborhood.
   std::vector<std::vector<int>> Orders() const {
     std::vector<int> order(n_);
     std::iota(order.begin(), order.end(), 0);
@@ -104,7 +104,7 @@ class Placer {
       return problem_.bytes[i] - AlignUp(problem_.bytes[i], align);
     });
     by([&](int i) { return problem_.alignments[i]; });
-    // One large conflict-free run at a time: size of all neighbours together.
+    // One large conflict-free run at a time: size of all neighbors together.
     by([&](int i) {
       int64_t sum = problem_.bytes[i];
       for (int j : neighbors_[i]) sum += problem_.bytes[j];
@@ -113,8 +113,8 @@ class Placer {
     return orders;
   }
 
-  // First fit from the bottom between placed neighbours; if a common base with
-  // a neighbour is lower, that.
+  // First fit from the bottom between placed neighbors; if a common base with
+  // a neighbor is lower, that.
   int64_t LowestFit(int i) {
     const int64_t bytes = problem_.bytes[i], align = problem_.alignments[i];
     placed_.clear();

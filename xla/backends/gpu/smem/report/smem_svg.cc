@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kWidth = 1000, kHeight = 480;
 constexpr double kLeft = 84, kTop = 64, kBottom = 44, kRight = 24;
-// Tableau's ten colours, lightened.
+// Tableau's ten colors, lightened.
 constexpr absl::string_view kColors[] = {
     "#8fb8de", "#f6b26b", "#93c990", "#ea9999", "#b4a7d6",
     "#c9a58a", "#f4b6d7", "#bdbdbd", "#d9d97a", "#80cfd6"};
@@ -55,7 +55,7 @@ class Picture {
                       plan_.syncs_inserted(), " inserted for reuse, mode ",
                       plan_.mode));
     Text(kWidth - kRight, 24, "end", 11,
-         "barriers: grey given, blue for data, red for reuse; green in halves");
+         "barriers: gray given, blue for data, red for reuse; green in halves");
     Text(kWidth - kRight, 44, "end", 11,
          "shaded: loops that repeat; dotted: lower bound");
     Loops();

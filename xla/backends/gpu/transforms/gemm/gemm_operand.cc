@@ -63,7 +63,7 @@ int64_t CountDotReaders(const HloInstruction& value) {
 
 // Runs of dimensions of one kind, sizes multiplied.
 //
-// Fails if dimensions of one kind are not neighbours in memory, or not in the
+// Fails if dimensions of one kind are not neighbors in memory, or not in the
 // order of the dot's dimension numbers: then the operand is no matrix with one
 // stride for rows and one for columns.
 bool GroupDimensions(const HloDotInstruction& dot, int64_t number,

@@ -32,7 +32,7 @@
 //
 // Pairs are restricted to kernels of equal loop size that read a common value,
 // or of which one reads the other. To stay linear for values with many readers,
-// each reader is paired with its next kMaxPartners neighbours only.
+// each reader is paired with its next kMaxPartners neighbors only.
 //
 // After a merge the surviving node takes over the pairs of the other one.
 // Prices change only for pairs of the merged kernel, so everything else stays
@@ -138,7 +138,7 @@ class BySavings {
   // --- Pairs ----------------------------------------------------------------
 
   // Groups the readers of each value by the number of elements of their loops,
-  // and pairs neighbours within a group; then producers with their readers.
+  // and pairs neighbors within a group; then producers with their readers.
   void FindPairs() {
     const std::vector<HloInstruction*>& order = kernels_.post_order();
     std::vector<int64_t> class_of(order.size(), kUnknown);

@@ -23,7 +23,7 @@ namespace xla::remat_plan {
 //
 //   x = param(0); ROOT f = fusion(x), in x's memory: copy(x) + reverse(x) → 1
 //
-// Runs the module on labelled memory (memory_replay.h); linear in what runs,
+// Runs the module on labeled memory (memory_replay.h); linear in what runs,
 // times a logarithm. Errors of BufferAssigner.
 absl::StatusOr<int64_t> CountLostReads(const HloModule& module);
 

@@ -18,7 +18,7 @@ namespace {
 // during the run is within the limit. Exponential in the worst case, hence the
 // bounds on nodes (bits of the mask) and on states.
 //
-// Values of one node live and die together here, and aliases are not modelled,
+// Values of one node live and die together here, and aliases are not modeled,
 // so problems with aliases are rejected.
 class ShortestPath {
  public:
