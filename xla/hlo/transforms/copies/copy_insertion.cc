@@ -253,6 +253,14 @@ absl::Status Copier::Write(HloSchedule* order) const {
   return writer.Finish();
 }
 
+// With a copy at every site the module is correct, and each copy that goes by
+// coalescing keeps it so: two classes become one only if no intervals overlap.
+// Whatever the order of the sites, the result is hence correct; the order
+// decides which of the copies that exclude each other stays. To find the fewest
+// is NP-hard (aggressive coalescing: Bouchez, Darte and Rastello, CGO 2007), so
+// the most expensive site goes first and no choice is taken back. A site in a
+// computation that the line does not reach has no intervals to compare and
+// stays as it is.
 absl::StatusOr<bool> Copier::Run() {
   TF_ASSIGN_OR_RETURN(dataflow_,
                       HloDataflowAnalysis::Run(*module_, /*ssa_form=*/true));

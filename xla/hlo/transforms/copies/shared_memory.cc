@@ -95,6 +95,13 @@ absl::Status CheckNoInterference(const HloModule& module,
 
 namespace {
 
+// The evaluator keeps every value by itself, so a module that overwrites what
+// it still needs computes the right results there. This machine keeps one cell
+// for each buffer instead, as a device would: writing a value destroys what was
+// in its cell, and loops, calls and branches pass their state by leaving it
+// where it is. Every instruction reads its operands from the cells at the
+// moment at which the schedule runs it, hence a missing copy shows as a wrong
+// result or as a constant that has changed.
 class Machine {
  public:
   Machine(const HloModule& module, const HloAliasAnalysis& aliases,

@@ -169,6 +169,11 @@ void ReshardSearch::RelaxExchange(const CutAxes& from, double cost,
   Relax(from, cost, ReshardStep::Kind::kAllToAll, std::move(after), *bytes);
 }
 
+// One dimension gives its minor axes to one other, as its minor ones: the tiles
+// that a device sends then are blocks of its own tile. Several dimensions at
+// once are ExchangesOfAll's, which looks only at what the target asks for: all
+// pairs of moves would be a square of these, and two all-to-alls in sequence,
+// which the search finds, receive less than twice as much.
 void ReshardSearch::Exchanges(const CutAxes& cuts, double cost) {
   for (size_t d = 0; d < cuts.size(); ++d) {
     for (size_t count = 1; count <= cuts[d].size(); ++count) {
@@ -271,6 +276,9 @@ void ReshardSearch::Permutes(const CutAxes& cuts, double cost) {
   }
 }
 
+// The queue has no way to lower a key: a state that is reached more cheaply is
+// queued again, and its older entries are skipped when they come up. Costs are
+// positive, so when the target comes up first, its cost is final.
 bool ReshardSearch::Run(ReshardPlan* plan) {
   auto source = nodes_.try_emplace(plan->before, Node{0, {}, nullptr}).first;
   queue_.push({0.0, order_++, &source->first});

@@ -79,6 +79,16 @@ class Inserter {
   }
 
   // Waits and fences of one arc, given the barriers.
+  //
+  // A transfer in flight is ordered before another thread's access by three
+  // things in this order: the thread that issued it waits for it, a fence (if
+  // proxies change), and a barrier that tells the other threads. So the way
+  // from the one access to the other is walked: a barrier counts only if wait
+  // and fence have been passed, and what is missing goes right before the last
+  // barrier on the way, as late as it may, to leave the transfer the most time.
+  // `keep` of a wait is the number of later groups that were committed by then;
+  // these may stay in flight, and a gap that serves several arcs keeps the
+  // fewest.
   void Complete(const SmemArc& arc) {
     if (!arc.needs_wait && !arc.needs_fence) return;
     const FlowAccess& from = flow_.accesses()[arc.from];

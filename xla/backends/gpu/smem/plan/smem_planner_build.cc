@@ -155,7 +155,10 @@ void SmemPlanner::Build(const SmemInsertions& insertions,
   }
 }
 
-// Which barriers come in halves; their words lie above everything else.
+// Which barriers come in halves; their words lie above everything else, so that
+// no address that is planned already changes, and no hazard appears. A block
+// that loses its place on the processor by these few bytes loses more than the
+// halves could hide: then none are split.
 void SmemPlanner::SplitBarriers(const std::vector<SmemArc>& within,
                                 const std::vector<SmemArc>& between,
                                 const SmemInsertions& insertions) {
