@@ -87,9 +87,18 @@ bool BatchGroupsAreBatch(const HloInstruction& conv) {
              dnums.kernel_output_feature_dimension()) == groups;
 }
 
-// Of `groups` along `whole` elements, those in a part of whole groups.
-int64_t GroupsOfPart(int64_t groups, int64_t part, int64_t whole) {
-  return groups == 1 || whole == 0 ? groups : groups * part / whole;
+// Of `groups` along dimensions of the operands, those in parts of whole groups.
+// Of a dimension without elements, all parts look alike.
+int64_t GroupsOfPart(const HloInstruction& conv, int64_t groups,
+                     const Shape& lhs, int64_t lhs_dim, const Shape& rhs) {
+  if (groups == 1) return 1;
+  const int64_t rhs_dim =
+      conv.convolution_dimension_numbers().kernel_output_feature_dimension();
+  const int64_t lhs_size = conv.operand(0)->shape().dimensions(lhs_dim);
+  const int64_t rhs_size = conv.operand(1)->shape().dimensions(rhs_dim);
+  if (lhs_size > 0) return groups * lhs.dimensions(lhs_dim) / lhs_size;
+  if (rhs_size > 0) return groups * rhs.dimensions(rhs_dim) / rhs_size;
+  return groups;
 }
 
 // The window of a dimension of role `dim`, for parts of those sizes.
@@ -283,14 +292,11 @@ CreateShardedConvForDotGeneralConvolution(
         &dot_dnums.rhs_non_contracting_dims}) {
     TF_RETURN_IF_ERROR(FitWindow(*dims, conv, lhs, rhs, &window));
   }
-  const Shape& whole = conv.operand(0)->shape();
-  const int64_t feature = dnums.input_feature_dimension();
-  const int64_t batch = dnums.input_batch_dimension();
   const int64_t feature_groups =
-      GroupsOfPart(conv.feature_group_count(), lhs.dimensions(feature),
-                   whole.dimensions(feature));
-  const int64_t batch_groups = GroupsOfPart(
-      conv.batch_group_count(), lhs.dimensions(batch), whole.dimensions(batch));
+      GroupsOfPart(conv, conv.feature_group_count(), lhs,
+                   dnums.input_feature_dimension(), rhs);
+  const int64_t batch_groups = GroupsOfPart(conv, conv.batch_group_count(), lhs,
+                                            dnums.input_batch_dimension(), rhs);
   TF_ASSIGN_OR_RETURN(Shape shape,
                       ShapeInference::InferConvolveShape(
                           lhs, rhs, feature_groups, batch_groups, window, dnums,
