@@ -281,10 +281,7 @@ double RouteBytes(const Shape& shape, const HloSharding& from,
         .bytes;
   };
   if (current_memo == nullptr) return find();
-  const auto [it, is_new] =
-      current_memo->bytes_.try_emplace(RouteBytesMemo::Key(
-          shape.element_type(),
-          {shape.dimensions().begin(), shape.dimensions().end()}, from, to));
+  const auto [it, is_new] = current_memo->bytes_.try_emplace({shape, from, to});
   if (is_new) it->second = find();
   return it->second;
 }

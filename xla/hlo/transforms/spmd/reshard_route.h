@@ -1,7 +1,6 @@
 #ifndef XLA_HLO_TRANSFORMS_SPMD_RESHARD_ROUTE_H_
 #define XLA_HLO_TRANSFORMS_SPMD_RESHARD_ROUTE_H_
 
-#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "xla/hlo/transforms/spmd/reshard_pieces.h"
 #include "xla/hlo/transforms/spmd/reshard_plan.h"
 #include "xla/shape.h"
-#include "xla/xla_data.pb.h"
 
 namespace xla::spmd {
 
@@ -55,10 +53,8 @@ class RouteBytesMemo {
  private:
   friend double RouteBytes(const Shape& shape, const HloSharding& from,
                            const HloSharding& to);
-  using Key =
-      std::tuple<PrimitiveType, std::vector<int64_t>, HloSharding, HloSharding>;
-
-  absl::flat_hash_map<Key, double> bytes_;
+  absl::flat_hash_map<std::tuple<Shape, HloSharding, HloSharding>, double>
+      bytes_;
   // Of a run around this one.
   RouteBytesMemo* const outer_;
 };

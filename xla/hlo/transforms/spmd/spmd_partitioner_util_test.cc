@@ -22,10 +22,12 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util_internal.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/hlo/utils/hlo_sharding_util_indexing.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
@@ -345,6 +347,41 @@ TEST(PatternTest, SortsOfWhichTheFirstElementsAreRead) {
   };
   EXPECT_THAT(first("{devices=[1,4]<=[4]}"), Optional(5));
   EXPECT_FALSE(first("{devices=[4,1]<=[4]}").has_value());
+}
+
+// Whatever was asked before, of other types, packed or not, or other tiles.
+TEST(RouteBytesTest, RememberedAsFound) {
+  std::vector<Shape> shapes;
+  for (absl::string_view text :
+       {"f32[8,8]", "f32[8,16]", "s4[8,8]{1,0}", "s4[8,8]{1,0:E(4)}"}) {
+    shapes.push_back(*ParseShape(text));
+  }
+  std::vector<HloSharding> shardings;
+  for (absl::string_view text :
+       {"{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}", "{devices=[2,2]<=[4]}",
+        "{devices=[4,1]1,2,3,0}", "{replicated}"}) {
+    shardings.push_back(Sharding(text));
+  }
+  const auto all = [&] {
+    std::vector<double> bytes;
+    for (const Shape& shape : shapes) {
+      for (const HloSharding& from : shardings) {
+        for (const HloSharding& to : shardings) {
+          bytes.push_back(RouteBytes(shape, from, to));
+        }
+      }
+    }
+    return bytes;
+  };
+  const std::vector<double> found = all();
+  EXPECT_GT(found[1], 0);
+  {
+    const RouteBytesMemo memo;
+    EXPECT_EQ(all(), found);
+    { const RouteBytesMemo inner; }
+    EXPECT_EQ(all(), found);
+  }
+  EXPECT_EQ(all(), found);
 }
 
 TEST(VisitorTest, GroupsOfEveryReplica) {
