@@ -60,10 +60,8 @@ Window GenNewWindow(const HloInstruction* original_dot,
   Window window = original_dot->window();
   for (int64_t i = 0; i < window.dimensions_size(); ++i) {
     WindowDimension* dim = window.mutable_dimensions(i);
-    const bool lhs_cut = lhs_concat_dim >= 0 &&
-                         dnums.input_spatial_dimensions(i) == lhs_concat_dim;
-    const bool rhs_cut = rhs_concat_dim >= 0 &&
-                         dnums.kernel_spatial_dimensions(i) == rhs_concat_dim;
+    const bool lhs_cut = dnums.input_spatial_dimensions(i) == lhs_concat_dim;
+    const bool rhs_cut = dnums.kernel_spatial_dimensions(i) == rhs_concat_dim;
     if (!lhs_cut && !rhs_cut) continue;
     const int64_t size = lhs_cut
                              ? dot_lhs->shape().dimensions(lhs_concat_dim + 1)

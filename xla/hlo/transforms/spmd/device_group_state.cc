@@ -229,10 +229,7 @@ HloInstruction* PerGroupSliceFromReplicated(
 std::optional<std::vector<int64_t>> FindMatchingPartitionedDimsForGrouping(
     const HloSharding& sharding,
     const DeviceGroupTileAssignment& device_groups) {
-  if (!sharding.IsTiledLeaf() ||
-      sharding.num_devices() != device_groups.num_total_devices()) {
-    return std::nullopt;
-  }
+  if (!sharding.IsTiledLeaf()) return std::nullopt;
   std::vector<int64_t> cut;
   for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
     if (sharding.dimension(d) > 1) cut.push_back(d);

@@ -195,10 +195,9 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
   for (const auto& [d, windows] : cut) {
     const int64_t size =
         CeilOfRatio(whole.dimensions(d), ShardCountAtDim(sharding, d));
-    const int64_t offset = windows.offset[0];
-    if (absl::c_count(windows.offset, offset) == windows.offset.size() &&
-        offset + size <= windows.data.size) {
-      local = SliceDim(local, d, offset, offset + size, &b_);
+    // The first shard has no offset, and uneven ones have several.
+    if (absl::c_count(windows.offset, 0) == windows.offset.size()) {
+      local = SliceDim(local, d, 0, size, &b_);
       continue;
     }
     std::vector<int64_t> table;
