@@ -257,6 +257,17 @@ TEST(ExchangeHaloTest, ShardsOfAPaddedWhole) {
         10, sharding, [&](const Device& d) { return padded(d, false); });
     EXPECT_EQ(unmasked[1], results[1]);
     EXPECT_EQ(unmasked[2], results[2]);
+    // What is asked for beyond the halos is padding.
+    const auto longer = RunOnDevices(10, sharding, [&](const Device& d) {
+      return *ExchangeHaloAndGetValidData(
+          d.shard, ShapeUtil::MakeShape(S32, {10}), Term(-1, 2, 1),
+          Term(1, -1, 1), /*explicit_left_padding_on_full_shape=*/2,
+          /*padded_full_shape_size=*/14, /*shard_size_with_halo=*/6, 0,
+          sharding, Term(4, 0, 1).Calculate(d.ordinal, d.b), Constant(-1, d.b),
+          d.ordinal, d.state.collective_ops_creator, d.state.next_channel_id,
+          d.b);
+    });
+    EXPECT_EQ(longer[3], Values(6, -1));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
@@ -105,6 +106,19 @@ TEST(SpmdOptionsTest, PreferredMethodsOfScattersGoFirst) {
   options.preferred_scatter_partition_methods = {
       GatherScatterPartitioningMethod::kTrivialSlicedOperand};
   EXPECT_THAT(Partitioned(kScatter, options), Not(HasSubstr("all-reduce(")));
+}
+
+// Many updates of few rows: all-reducing these is what takes least.
+TEST(SpmdOptionsTest, PreferredMethodsOfScattersMayMoveMore) {
+  const std::string text = absl::StrReplaceAll(
+      kScatter, {{"s32[2,1]", "s32[32,1]"}, {"f32[2,64]", "f32[32,64]"}});
+  SpmdPartitionerOptions options = Defaults();
+  options.preferred_scatter_partition_methods = {};
+  EXPECT_THAT(Partitioned(text, options),
+              Not(HasSubstr("f32[32,64]{1,0} all-")));
+  options.preferred_scatter_partition_methods = {
+      GatherScatterPartitioningMethod::kTrivialSlicedOperand};
+  EXPECT_THAT(Partitioned(text, options), HasSubstr("f32[32,64]{1,0} all-"));
 }
 
 // Two that need p whole.

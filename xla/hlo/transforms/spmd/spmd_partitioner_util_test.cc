@@ -225,6 +225,14 @@ TEST(DeviceGroupsOfShardingsTest, DimensionsThatMakeTheGroups) {
       FindMatchingPartitionedDimsForGrouping(
           sharding, DeviceGroupTileAssignment(4, 2, {2, 2, 2}, {0, 2, 1})),
       Optional(ElementsAre(0, 2)));
+  // Groups in any order, of devices in any order.
+  EXPECT_THAT(FindMatchingPartitionedDimsForGrouping(
+                  sharding, DeviceGroupTileAssignment(absl::MakeConstSpan(
+                                Groups{{7, 6, 5, 4}, {0, 1, 3, 2}}))),
+              Optional(ElementsAre(0)));
+  EXPECT_FALSE(FindMatchingPartitionedDimsForGrouping(
+                   sharding, DeviceGroupTileAssignment(2, 2))
+                   .has_value());
   EXPECT_FALSE(FindMatchingPartitionedDimsForGrouping(
                    sharding, DeviceGroupTileAssignment(absl::MakeConstSpan(
                                  Groups{{0, 7, 1, 2}, {3, 4, 5, 6}})))
