@@ -334,6 +334,25 @@ TEST(WindowedReshardTest, PadsByOtherValuesAreOtherValues) {
   }
 }
 
+TEST(WindowedReshardTest, PadsAtTheHighEndOnly) {
+  const HloSharding sharding = Sharding("{devices=[2]1,0}");
+  const auto results = RunOnDevices(4, sharding, [&](const Device& d) {
+    PartitionedHlo value(d.shard, ShapeUtil::MakeShape(S32, {4}), d.state);
+    // A window of its own: shards are whole, and padding is the caller's.
+    PartitionedHlo::WindowedInputShardReturnValue whole;
+    whole.sharded_input = d.shard;
+    WindowDimension* dim = whole.shard_window.add_dimensions();
+    dim->set_size(1);
+    dim->set_stride(1);
+    dim->set_window_dilation(1);
+    dim->set_base_dilation(1);
+    dim->set_padding_high(1);
+    return PadDataFromWindowReshard(whole, Constant(-1, d.b), d.b);
+  });
+  EXPECT_THAT(results[0], ElementsAre(0, 1, -1));
+  EXPECT_THAT(results[1], ElementsAre(2, 3, -1));
+}
+
 TEST(WindowedReshardTest, ShardsOfDilatedPadsBeginAtAnIndex) {
   const HloSharding sharding = Sharding("{devices=[2]1,0}");
   // 0 . 1 . 2 . 3 in shards of four: both need another padding.
