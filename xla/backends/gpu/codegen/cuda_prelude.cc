@@ -74,6 +74,21 @@ KIR float kir_to_odd(double v) {
   const unsigned bits = kir_bits<unsigned>(f);
   return kir_bits<float>((bits - (fabs(double(f)) > fabs(v))) | 1);
 }
+// Of integers, the lowest bits need only tell whether any of them is set.
+KIR float kir_to_odd(unsigned v) {
+  const unsigned low = 0x7ff;
+  return float(v >> 24 == 0 ? v : (v | ((v & low) + low)) & ~low);
+}
+KIR float kir_to_odd(int v) {
+  return v < 0 ? -kir_to_odd(0 - unsigned(v)) : kir_to_odd(unsigned(v));
+}
+KIR float kir_to_odd(UIndex v) {
+  const UIndex low = 0xfffff;
+  return kir_to_odd(double(v >> 53 == 0 ? v : (v | ((v & low) + low)) & ~low));
+}
+KIR float kir_to_odd(Index v) {
+  return v < 0 ? -kir_to_odd(0 - UIndex(v)) : kir_to_odd(UIndex(v));
+}
 
 // Between element types, through float where they are narrow.
 template <class To, class From> struct KirCast {

@@ -197,13 +197,18 @@ bool Writer::IsShort(const kir::Expr& expr) const {
 std::string Writer::ArithmeticType(const kir::Expr& expr) const {
   if (IsShort(expr)) return "int";
   kir::ElementType widest = kernel_.buffers[expr.outputs[0].buffer].type;
-  if (expr.op == "cast" && !IsInteger(widest) &&
+  if ((expr.op == "cast" || expr.op == "iota") && !IsInteger(widest) &&
       kir::ElementBytes(widest) < 4) {
-    // A float would round integers of more bits than it has, and then again.
+    // Any type on the way would round integers of more bits than it has.
     const auto* operand = std::get_if<kir::Operand>(&expr.arguments[0]);
+    if (std::holds_alternative<AffineExpr>(expr.arguments[0])) {
+      return std::string(index_.type());
+    }
     const kir::ElementType type =
         operand == nullptr ? widest : kernel_.buffers[operand->buffer].type;
-    if (IsInteger(type) && kir::ElementBytes(type) >= 4) return "double";
+    if (IsInteger(type) && kir::ElementBytes(type) >= 4) {
+      return std::string(TypeName(type));
+    }
   }
   for (const kir::Argument& argument : expr.arguments) {
     const auto* operand = std::get_if<kir::Operand>(&argument);
