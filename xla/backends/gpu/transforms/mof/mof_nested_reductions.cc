@@ -1,9 +1,10 @@
 #include "xla/backends/gpu/transforms/mof/mof_nested_reductions.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -21,66 +22,88 @@ int64_t ElementsOf(const Shape& shape) {
   return array.IsArray() ? ShapeUtil::ElementsIn(array) : 0;
 }
 
-bool IsBehindLongReduction(const HloInstruction& output) {
-  std::vector<const HloInstruction*> queue = {&output};
-  absl::flat_hash_set<const HloInstruction*> seen;
-  while (!queue.empty()) {
-    const HloInstruction* hlo = queue.back();
-    queue.pop_back();
-    if (!seen.insert(hlo).second) continue;
-    if (hlo->opcode() == HloOpcode::kReduce &&
-        ElementsOf(hlo->operand(0)->shape()) >=
-            kLongReduction * ElementsOf(hlo->shape())) {
-      return true;
-    }
-    if (output.parent()->IsFusionComputation()) {
-      queue.insert(queue.end(), hlo->operands().begin(), hlo->operands().end());
-    }
+// For what is read, the most results of a long reduction behind it; 0: none is.
+using Reduced = absl::flat_hash_map<const HloInstruction*, int64_t>;
+
+int64_t MostOfOperands(const HloInstruction& hlo, const Reduced& reduced) {
+  int64_t most = 0;
+  for (const HloInstruction* operand : hlo.operands()) {
+    const auto it = reduced.find(operand);
+    if (it != reduced.end()) most = std::max(most, it->second);
   }
-  return false;
+  return most;
 }
 
-bool IsReducedFurther(const HloInstruction& value, int64_t elements) {
-  std::vector<const HloInstruction*> queue = {&value};
-  absl::flat_hash_set<const HloInstruction*> seen;
-  while (!queue.empty()) {
-    const HloInstruction* hlo = queue.back();
-    queue.pop_back();
-    if (!seen.insert(hlo).second) continue;
-    for (const HloInstruction* user : hlo->users()) {
-      if (user->opcode() == HloOpcode::kReduce &&
-          ElementsOf(user->operand(0)->shape()) <= elements) {
-        return true;
-      }
-      queue.push_back(user);
+int64_t ResultsIfLong(const HloInstruction& hlo) {
+  if (hlo.opcode() != HloOpcode::kReduce) return 0;
+  const int64_t results = ElementsOf(hlo.shape());
+  return ElementsOf(hlo.operand(0)->shape()) / kLongReduction >= results
+             ? results
+             : 0;
+}
+
+// Of the producer's results, as the consumer reads them. Empty for most pairs.
+Reduced FindReduced(const HloInstruction& producer,
+                    const HloInstruction& consumer) {
+  Reduced inside;
+  const HloInstruction* root = &producer;
+  if (producer.opcode() == HloOpcode::kFusion) {
+    root = producer.fused_expression_root();
+    const HloComputation* computation =
+        producer.fused_instructions_computation();
+    if (!absl::c_any_of(computation->instructions(),
+                        [](const HloInstruction* hlo) {
+                          return ResultsIfLong(*hlo) > 0;
+                        })) {
+      return {};
     }
+    for (const HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      const int64_t most =
+          std::max(ResultsIfLong(*hlo), MostOfOperands(*hlo, inside));
+      if (most > 0) inside[hlo] = most;
+    }
+  } else if (const int64_t results = ResultsIfLong(producer); results > 0) {
+    inside[root] = results;
   }
-  return false;
+  Reduced read;
+  for (const HloInstruction* operand : consumer.operands()) {
+    const HloInstruction* output = root;
+    if (operand->opcode() == HloOpcode::kGetTupleElement &&
+        operand->operand(0) == &producer) {
+      if (root->opcode() == HloOpcode::kTuple) {
+        output = root->operand(operand->tuple_index());
+      }
+    } else if (operand != &producer) {
+      continue;
+    }
+    const auto it = inside.find(output);
+    if (it != inside.end()) read[operand] = it->second;
+  }
+  return read;
+}
+
+bool IsReducedFurther(const HloInstruction& hlo, const Reduced& reduced) {
+  return hlo.opcode() == HloOpcode::kReduce &&
+         ElementsOf(hlo.operand(0)->shape()) <= MostOfOperands(hlo, reduced);
 }
 
 bool ReducesReduced(const HloInstruction& producer,
                     const HloInstruction& consumer) {
   const bool is_fusion = consumer.opcode() == HloOpcode::kFusion;
   if (!is_fusion && consumer.opcode() != HloOpcode::kReduce) return false;
-  for (int64_t i = 0; i < consumer.operand_count(); ++i) {
-    const HloInstruction* read = consumer.operand(i);
-    const HloInstruction* output = producer.opcode() == HloOpcode::kFusion
-                                       ? producer.fused_expression_root()
-                                       : &producer;
-    if (read->opcode() == HloOpcode::kGetTupleElement &&
-        read->operand(0) == &producer) {
-      if (output->opcode() == HloOpcode::kTuple) {
-        output = output->operand(read->tuple_index());
-      }
-    } else if (read != &producer) {
-      continue;
+  const Reduced read = FindReduced(producer, consumer);
+  if (read.empty()) return false;
+  if (!is_fusion) return IsReducedFurther(consumer, read);
+  Reduced inside;
+  for (const HloInstruction* hlo :
+       consumer.fused_instructions_computation()->MakeInstructionPostOrder()) {
+    if (IsReducedFurther(*hlo, inside)) return true;
+    int64_t most = MostOfOperands(*hlo, inside);
+    if (hlo->opcode() == HloOpcode::kParameter) {
+      const auto it = read.find(consumer.operand(hlo->parameter_number()));
+      if (it != read.end()) most = it->second;
     }
-    if (!IsBehindLongReduction(*output)) continue;
-    const int64_t elements = ElementsOf(read->shape());
-    if (!is_fusion ||
-        IsReducedFurther(*consumer.fused_parameter(i), elements)) {
-      return true;
-    }
+    if (most > 0) inside[hlo] = most;
   }
   return false;
 }

@@ -13,8 +13,9 @@ namespace xla::gpu {
 //   consumer: norm = f32[] reduce(multiply(sums, sums)), dimensions={0}
 //
 // No block of a kernel waits for what others sum up, so that a thread that adds
-// up the norm would compute whole sums by itself. A softmax is no such thing:
-// it reduces more elements than the results of the reduction before.
+// up the norm would compute whole sums by itself. A softmax is no such thing,
+// nor are the squares of x - mean(x): they reduce more elements than the
+// reduction before has results, wherever these are broadcast.
 // O(instructions of both).
 FusionDecision CheckNestedReductions(const HloInstruction& producer,
                                      const HloInstruction& consumer);
