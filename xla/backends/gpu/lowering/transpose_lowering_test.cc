@@ -123,6 +123,18 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("transpose", "loop"));
+  // One of two tiles writes it.
+  EXPECT_EQ(Compare(R"(
+ENTRY e {
+  p = f32[18,20,22] parameter(0)
+  t = f32[18,22,20] transpose(p), dimensions={0,2,1}
+  u = f32[22,20,18] transpose(p), dimensions={2,1,0}
+  x = f32[18,20,22] exponential(p)
+  ROOT o = (f32[18,22,20], f32[22,20,18], f32[18,20,22]) tuple(t, u, x)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose", "transpose"));
+  EXPECT_EQ(ops_["exp"], 1);
   // What products wrote is not written again.
   EXPECT_EQ(Compare(R"(
 ENTRY e {
