@@ -57,9 +57,9 @@ bool IsCandidate(const HloInstruction& hlo) {
       !HloEvaluator::IsOpcodeImplemented(hlo.opcode())) {
     return false;
   }
-  return HloPredicateIsNotOp<HloOpcode::kConstant, HloOpcode::kDomain,
-                             HloOpcode::kFusion,
-                             HloOpcode::kOptimizationBarrier>(&hlo);
+  return HloPredicateIsNotOp<
+      HloOpcode::kConstant, HloOpcode::kDomain, HloOpcode::kFusion,
+      HloOpcode::kOptimizationBarrier, HloOpcode::kParameter>(&hlo);
 }
 
 // Whether it computes something else, for longer than anyone knows, or what the

@@ -67,13 +67,13 @@ struct HloConstantFoldingOptions {
 // not depend on parameters is the same in each run; floats are rounded as the
 // evaluator rounds them, from which a device may differ in the last place.
 //
-// Leaves alone: random numbers, loops, side effects, custom calls, asynchronous
-// and communicating instructions, tokens, optimization barriers and what
-// depends on them, and whatever calls such; control dependencies, fusions and
-// their bodies, tuples, dynamic shapes, constants whose elements the text
-// elides, and results that have more elements than the constants they read,
-// exceed a limit or take more operations than allowed. O(instructions and what
-// is computed).
+// Leaves alone: random numbers, loops, side effects, custom calls,
+// communicating instructions, tokens, optimization barriers and what depends on
+// them, and whatever calls such; asynchronous instructions, control
+// dependencies, parameters of calls, fusions and their bodies, tuples, dynamic
+// shapes, constants whose elements the text elides, and results that have more
+// elements than the constants they read, exceed a limit or take more operations
+// than allowed. O(instructions and what is computed).
 class HloConstantFolding : public HloModulePass {
  public:
   enum class Level {
@@ -92,7 +92,7 @@ class HloConstantFolding : public HloModulePass {
 
   // OpenXLA's constructors fold what OpenXLA folds: results of up to 45 million
   // elements, also where they have more than what they read, but no FFTs, and
-  // uniform values like all others.
+  // uniform values like all others. What takes more than 2^30 operations stays.
   explicit HloConstantFolding(Level level = Level::kDefault);
   explicit HloConstantFolding(const Options& options);
   explicit HloConstantFolding(const HloConstantFoldingOptions& options)

@@ -77,6 +77,28 @@ TEST(HloConstantFoldingTest, ConstructorsOfOthersFoldLargeResults) {
             HloOpcode::kConstant);
 }
 
+// Also where the evaluator knows what the only call passes.
+TEST(HloConstantFoldingTest, ParametersOfCallsStay) {
+  std::unique_ptr<HloModule> module = Parse(R"(
+HloModule m
+pair {
+  x = f32[2] parameter(0)
+  ROOT t = (f32[2], f32[2]) tuple(x, x)
+}
+ENTRY e {
+  a = f32[2] constant({1, 2})
+  ROOT p = (f32[2], f32[2]) call(a), to_apply=pair
+})");
+  HloConstantFoldingOptions options;
+  options.aggressive = true;
+  for (HloConstantFolding pass :
+       {HloConstantFolding(), HloConstantFolding(options)}) {
+    const auto changed = pass.Run(module.get());
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    EXPECT_FALSE(*changed);
+  }
+}
+
 TEST(HloConstantFoldingTest, LargeWindows) {
   constexpr char kText[] = R"(
 HloModule m
