@@ -258,7 +258,7 @@ absl::Status Copier::Write(HloSchedule* order) const {
 // Whatever the order of the sites, the result is hence correct; the order
 // decides which of the copies that exclude each other stays. To find the fewest
 // is NP-hard (aggressive coalescing: Bouchez, Darte and Rastello, CGO 2007), so
-// the most expensive site goes first and no choice is taken back. A site in a
+// sites go in the order of SitesByCost and no choice is taken back. A site in a
 // computation that the line does not reach has no intervals to compare and
 // stays as it is.
 absl::StatusOr<bool> Copier::Run() {
