@@ -143,15 +143,19 @@ class Finder {
     }
   }
 
+  // Only its done may read what an all-reduce-start makes.
   bool CanWaitFor(const HloInstruction& inst) const {
     if (fused_ != nullptr && fused_->contains(inst.name())) return false;
-    return inst.shape().IsArray() && inst.opcode() != HloOpcode::kParameter &&
-           inst.opcode() != HloOpcode::kBroadcast &&
+    return inst.shape().IsArray() &&
+           HloPredicateIsNotOp<HloOpcode::kAllReduceStart,
+                               HloOpcode::kBroadcast, HloOpcode::kParameter>(
+               &inst) &&
            !FromConstants(inst, kMaxDepth);
   }
 
   // The operand of the clone's reader that was computed last, if that was after
-  // the value died. Otherwise a recently computed value that is still read
+  // the value died; none that is computed again before the reader, and must not
+  // stay for this. Otherwise a recently computed value that is still read
   // later, which exists in any order at this point. `run`: the latest run of
   // each node before the position.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
@@ -162,6 +166,7 @@ class Finder {
       VisitReads(nodes_[program_[reader_[position]]], kMaxOperands,
                  [&](HloInstruction* read, NodeId node) {
                    if (run[node] <= best || previous_[run[node]] != kNone ||
+                       last_read_[run[node]] < reader_[position] ||
                        !CanWaitFor(*read) || !CanWaitForNode(node)) {
                      return;
                    }

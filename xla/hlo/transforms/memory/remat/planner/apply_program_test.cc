@@ -1,0 +1,205 @@
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/shape_util.h"
+
+namespace xla::remat_plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+// The order behind the parameters after the entry computation, of the lines in
+// `body`, has been made to run `program`, names of instructions, and its clones
+// wait. `fused`: null or those that are fused into their readers.
+std::vector<std::string> Written(
+    const std::string& body, const std::string& program,
+    const absl::flat_hash_set<std::string>* fused) {
+  auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+      R"(HloModule m, is_scheduled=true
+         sum {
+           x = f32[] parameter(0)
+           y = f32[] parameter(1)
+           ROOT total = f32[] add(x, y)
+         }
+         ENTRY e {
+           p = f32[8]{0} parameter(0)
+        )",
+      body, "\n}"));
+  EXPECT_TRUE(module.ok()) << module.status();
+  HloComputation* entry = (*module)->entry_computation();
+  HloSchedule& schedule = (*module)->schedule();
+  const ComputationProblem problem = MakeComputationProblem(
+      schedule.sequence(entry),
+      [](const Shape& shape) { return ShapeUtil::ByteSizeOf(shape, 8); },
+      [](const HloInstruction&) { return 1.0; },
+      [](const HloInstruction&) { return 0; });
+  std::vector<NodeId> steps;
+  for (absl::string_view name : absl::StrSplit(program, ' ')) {
+    const auto it = absl::c_find_if(
+        problem.instructions,
+        [&](const HloInstruction* inst) { return inst->name() == name; });
+    EXPECT_NE(it, problem.instructions.end()) << name;
+    steps.push_back(static_cast<NodeId>(it - problem.instructions.begin()));
+  }
+  ApplyOptions options;
+  options.tie_clones = true;
+  options.fused = fused;
+  const absl::Status applied =
+      ApplyProgram(problem.instructions, steps, options, entry, &schedule);
+  EXPECT_TRUE(applied.ok()) << applied;
+  const absl::Status verified = VerifyHloModule(module->get(), {});
+  EXPECT_TRUE(verified.ok()) << verified;
+  std::vector<std::string> lines;
+  for (const HloInstruction* inst : schedule.sequence(entry).instructions()) {
+    if (inst->opcode() == HloOpcode::kParameter) continue;
+    lines.push_back(absl::StrCat(
+        inst->name(), " ",
+        absl::StrJoin(inst->operands(), " ",
+                      [](std::string* out, const HloInstruction* operand) {
+                        absl::StrAppend(out, operand->name());
+                      })));
+  }
+  return lines;
+}
+
+const absl::flat_hash_set<std::string> kNoneFused;
+
+constexpr char kLateReaders[] = R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} reverse(a), dimensions={0}
+  e = f32[8]{0} tanh(b)
+  g = f32[8]{0} multiply(a, e)
+  ROOT h = f32[8]{0} add(g, e))";
+
+TEST(ApplyProgramTest, ReadsBehindTheBarrierWhatCloneWaitsFor) {
+  EXPECT_THAT(
+      Written(kLateReaders, "p a b e a g h", &kNoneFused),
+      ElementsAre("a p", "b a", "e b", "tuple p e", "opt-barrier tuple",
+                  "get-tuple-element opt-barrier",
+                  "get-tuple-element.1 opt-barrier",
+                  "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
+                  "h g get-tuple-element.1"));
+}
+
+// It may be no value in memory, which readers would make it.
+TEST(ApplyProgramTest, LeavesReadersOfWhatMayBeFused) {
+  EXPECT_THAT(Written(kLateReaders, "p a b e a g h", nullptr),
+              ElementsAre("a p", "b a", "e b", "tuple p e", "opt-barrier tuple",
+                          "get-tuple-element opt-barrier",
+                          "a.remat get-tuple-element", "g a.remat e", "h g e"));
+}
+
+// One of several results.
+TEST(ApplyProgramTest, ReadsElementsBehindTheBarrier) {
+  EXPECT_THAT(
+      Written(R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} reverse(a), dimensions={0}
+  t = (f32[8]{0}, f32[8]{0}) custom-call(b), custom_call_target="two"
+  e = f32[8]{0} get-tuple-element(t), index=0
+  g = f32[8]{0} multiply(a, e)
+  ROOT h = f32[8]{0} add(g, e))",
+              "p a b t a g h", &kNoneFused),
+      ElementsAre("a p", "b a", "t b", "e t", "tuple p e", "opt-barrier tuple",
+                  "get-tuple-element opt-barrier",
+                  "get-tuple-element.1 opt-barrier",
+                  "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
+                  "h g get-tuple-element.1"));
+}
+
+TEST(ApplyProgramTest, ClonesShareABarrier) {
+  EXPECT_THAT(
+      Written(R"(
+  a = f32[8]{0} exponential(p)
+  c = f32[8]{0} negate(p)
+  b = f32[8]{0} add(a, c)
+  e = f32[8]{0} tanh(b)
+  g = f32[8]{0} multiply(a, e)
+  i = f32[8]{0} multiply(c, e)
+  ROOT h = f32[8]{0} add(g, i))",
+              "p a c b e a g c i h", &kNoneFused),
+      ElementsAre("a p", "c p", "b a c", "e b", "tuple p e",
+                  "opt-barrier tuple", "get-tuple-element opt-barrier",
+                  "get-tuple-element.1 opt-barrier",
+                  "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
+                  "c.remat get-tuple-element", "i c.remat get-tuple-element.1",
+                  "h g i"));
+}
+
+// What is read behind one barrier may wait at the next.
+TEST(ApplyProgramTest, WaitsAgain) {
+  EXPECT_THAT(
+      Written(R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} reverse(a), dimensions={0}
+  e = f32[8]{0} tanh(b)
+  k = f32[8]{0} negate(e)
+  f = f32[8]{0} reverse(k), dimensions={0}
+  g = f32[8]{0} multiply(a, e)
+  i = f32[8]{0} tanh(f)
+  j = f32[8]{0} multiply(k, i)
+  ROOT h = f32[8]{0} add(g, j))",
+              "p a b e k f a g i k j h", &kNoneFused),
+      ElementsAreArray(
+          {"a p", "b a", "e b", "k e", "f k", "tuple p e", "opt-barrier tuple",
+           "get-tuple-element opt-barrier", "get-tuple-element.1 opt-barrier",
+           "a.remat get-tuple-element", "g a.remat get-tuple-element.1", "i f",
+           "tuple.1 get-tuple-element.1 i", "opt-barrier.1 tuple.1",
+           "get-tuple-element.2 opt-barrier.1",
+           "get-tuple-element.3 opt-barrier.1", "k.remat get-tuple-element.2",
+           "j k.remat get-tuple-element.3", "h g j"}));
+}
+
+// What is computed again for the reader as well would have to stay until then.
+TEST(ApplyProgramTest, WaitsForNothingThatIsComputedAgain) {
+  EXPECT_THAT(
+      Written(R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} reverse(a), dimensions={0}
+  c = f32[8]{0} tanh(b)
+  d = f32[8]{0} negate(c)
+  g = f32[8]{0} multiply(a, c)
+  ROOT h = f32[8]{0} add(g, d))",
+              "p a b c d a c g h", &kNoneFused),
+      ElementsAreArray({"a p", "b a", "c b", "d c", "tuple p d",
+                        "opt-barrier tuple", "get-tuple-element opt-barrier",
+                        "get-tuple-element.1 opt-barrier",
+                        "a.remat get-tuple-element", "opt-barrier.1 b",
+                        "c.remat opt-barrier.1", "g a.remat c.remat",
+                        "h g get-tuple-element.1"}));
+}
+
+// Only its done may read what was started.
+TEST(ApplyProgramTest, WaitsForNothingThatIsStillOnItsWay) {
+  EXPECT_THAT(Written(R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} reverse(a), dimensions={0}
+  s = f32[8]{0} all-reduce-start(b), to_apply=sum
+  g = f32[8]{0} negate(a)
+  d = f32[8]{0} all-reduce-done(s)
+  ROOT h = f32[8]{0} add(g, d))",
+                      "p a b s a g d h", &kNoneFused),
+              ElementsAre("a p", "b a", "s b", "opt-barrier p",
+                          "a.remat opt-barrier", "g a.remat", "d s", "h g d"));
+}
+
+}  // namespace
+}  // namespace xla::remat_plan
