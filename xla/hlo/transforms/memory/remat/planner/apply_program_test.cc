@@ -87,7 +87,7 @@ constexpr char kLateReaders[] = R"(
   b = f32[8]{0} reverse(a), dimensions={0}
   e = f32[8]{0} tanh(b)
   g = f32[8]{0} multiply(a, e)
-  ROOT h = f32[8]{0} add(g, e))";
+  h = f32[8]{0} add(g, e))";
 
 TEST(ApplyProgramTest, ReadsBehindTheBarrierWhatCloneWaitsFor) {
   EXPECT_THAT(
@@ -125,23 +125,56 @@ TEST(ApplyProgramTest, ReadsElementsBehindTheBarrier) {
                   "h g get-tuple-element.1"));
 }
 
+// Those of one operand; another one waits for the same value.
 TEST(ApplyProgramTest, ClonesShareABarrier) {
-  EXPECT_THAT(
-      Written(R"(
+  EXPECT_THAT(Written(R"(
+  q = f32[8]{0} parameter(1)
   a = f32[8]{0} exponential(p)
-  c = f32[8]{0} negate(p)
-  b = f32[8]{0} add(a, c)
+  c = f32[8]{0} negate(q)
+  k = f32[8]{0} cosine(p)
+  l = f32[8]{0} add(a, c)
+  b = f32[8]{0} add(l, k)
   e = f32[8]{0} tanh(b)
   g = f32[8]{0} multiply(a, e)
   i = f32[8]{0} multiply(c, e)
-  ROOT h = f32[8]{0} add(g, i))",
-              "p a c b e a g c i h", &kNoneFused),
-      ElementsAre("a p", "c p", "b a c", "e b", "tuple p e",
-                  "opt-barrier tuple", "get-tuple-element opt-barrier",
-                  "get-tuple-element.1 opt-barrier",
-                  "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
-                  "c.remat get-tuple-element", "i c.remat get-tuple-element.1",
-                  "h g i"));
+  j = f32[8]{0} multiply(k, e)
+  m = f32[8]{0} add(g, i)
+  ROOT h = f32[8]{0} add(m, j))",
+                      "p q a c k l b e a g c i k j m h", &kNoneFused),
+              ElementsAreArray({"a p",
+                                "c q",
+                                "k p",
+                                "l a c",
+                                "b l k",
+                                "e b",
+                                "tuple p e",
+                                "opt-barrier tuple",
+                                "get-tuple-element opt-barrier",
+                                "get-tuple-element.1 opt-barrier",
+                                "a.remat get-tuple-element",
+                                "g a.remat get-tuple-element.1",
+                                "tuple.1 q get-tuple-element.1",
+                                "opt-barrier.1 tuple.1",
+                                "get-tuple-element.2 opt-barrier.1",
+                                "get-tuple-element.3 opt-barrier.1",
+                                "c.remat get-tuple-element.2",
+                                "i c.remat get-tuple-element.3",
+                                "k.remat get-tuple-element",
+                                "j k.remat get-tuple-element.3",
+                                "m g i",
+                                "h m j"}));
+}
+
+TEST(ApplyProgramTest, RepeatsReadersBehindTheBarrier) {
+  EXPECT_THAT(
+      Written(absl::StrCat(kLateReaders, "\n ROOT i = f32[8]{0} add(h, g)"),
+              "p a b e a g h g i", &kNoneFused),
+      ElementsAreArray(
+          {"a p", "b a", "e b", "tuple p e", "opt-barrier tuple",
+           "get-tuple-element opt-barrier", "get-tuple-element.1 opt-barrier",
+           "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
+           "h g get-tuple-element.1", "g.remat a.remat get-tuple-element.1",
+           "i h g.remat"}));
 }
 
 // What is read behind one barrier may wait at the next.
