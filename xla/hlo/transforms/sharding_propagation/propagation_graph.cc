@@ -29,8 +29,8 @@ int64_t NumLeaves(const Shape& shape) {
 
 // What each device computes for itself in no time, from nothing that is
 // distributed. Its sharding costs nothing to change, so axes from it are the
-// last to be believed (FactorSolver's last round). What is annotated is taken at its
-// word, but for constants and iotas themselves.
+// last to be believed (FactorSolver's last round). What is annotated is taken
+// at its word, but for constants and iotas themselves.
 bool IsConstantExpression(
     const HloInstruction& inst,
     const absl::flat_hash_map<const HloInstruction*, bool>& constant) {
