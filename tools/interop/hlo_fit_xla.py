@@ -178,6 +178,8 @@ def add_reader_flags(parser):
 
 
 def check_reader_flags(parser, options):
+  if options.partitions < 1:
+    parser.error("--partitions is at least 1")
   if options.partitions > 1 and options.reader != "xla-gpu":
     parser.error("--partitions is for xla-gpu")
   if options.judge:

@@ -165,6 +165,8 @@ def main():
     parser.error("--for or --judge says whom to ask")
   if options.reader == "xla-gpu" and not options.judge and not options.target_config:
     parser.error("--for=xla-gpu needs --target-config")
+  if options.partitions < 1:
+    parser.error("--partitions is at least 1")
   if options.partitions > 1 and options.reader != "xla-gpu":
     parser.error("--partitions is for xla-gpu")
   if options.child:

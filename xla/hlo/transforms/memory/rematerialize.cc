@@ -214,7 +214,8 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
 // What plans for `module` need by a compiler's figures. The gaps between its
 // buffers depend on an order that is only estimated: a plan that keeps more
 // alive than the module does, and leaves smaller gaps, saves nothing that would
-// last, and counts like the module.
+// last, and counts like the module, which RematTrials asks about before any
+// plan. `module` has to outlive the result.
 std::function<absl::StatusOr<int64_t>(const HloModule&)> PeakOfPlans(
     decltype(CompiledMemory::bytes) bytes, const HloModule& module) {
   auto as_is = std::make_shared<std::optional<CompiledMemory::Bytes>>();
