@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -66,12 +67,19 @@ bool IsOfRows(const HloInstruction& instruction) {
          shape.dimensions(row) >= kShortestRow;
 }
 
-// Those that are a reduction or read, within the kernel, what follows from one.
-Set FollowsReduction(const RowKernel& kernel) {
-  Set follows;
+Set ReductionsOf(const RowKernel& kernel) {
+  Set reductions;
   for (const HloInstruction* instruction : kernel) {
-    if (IsOfRows(*instruction) ||
-        absl::c_any_of(instruction->operands(),
+    if (IsOfRows(*instruction)) reductions.insert(instruction);
+  }
+  return reductions;
+}
+
+// The reductions and what reads, within the kernel, what follows from one.
+Set Follows(const RowKernel& kernel, Set reductions) {
+  Set follows = std::move(reductions);
+  for (const HloInstruction* instruction : kernel) {
+    if (absl::c_any_of(instruction->operands(),
                        [&](const HloInstruction* operand) {
                          return follows.contains(operand);
                        })) {
@@ -88,10 +96,32 @@ bool GoesBack(const HloInstruction& instruction, const Set& follows) {
 }
 
 bool HasReductionThatGoesBack(const RowKernel& kernel) {
-  const Set follows = FollowsReduction(kernel);
+  const Set follows = Follows(kernel, ReductionsOf(kernel));
   return absl::c_any_of(kernel, [&](const HloInstruction* instruction) {
     return GoesBack(*instruction, follows);
   });
+}
+
+// The reductions, what leads to them alone, and what follows from them.
+RowKernel Around(const RowKernel& kernel, const Set& reductions) {
+  const Set follows = Follows(kernel, reductions);
+  Set kept;
+  RowKernel result;
+  for (size_t i = kernel.size(); i-- > 0;) {
+    HloInstruction* instruction = kernel[i];
+    const bool is_kept =
+        follows.contains(instruction) ||
+        (!IsOfRows(*instruction) &&
+         absl::c_all_of(instruction->users(), [&](const HloInstruction* user) {
+           return kept.contains(user) &&
+                  (reductions.contains(user) || !follows.contains(user));
+         }));
+    if (!is_kept) continue;
+    kept.insert(instruction);
+    result.push_back(instruction);
+  }
+  absl::c_reverse(result);
+  return result;
 }
 
 }  // namespace
@@ -156,27 +186,11 @@ std::vector<RowKernel> FindRowKernels(const HloComputation& computation) {
 }
 
 RowKernel WithoutProducers(const RowKernel& kernel) {
-  const Set follows = FollowsReduction(kernel);
-  Set kept;
-  RowKernel result;
-  for (size_t i = kernel.size(); i-- > 0;) {
-    HloInstruction* instruction = kernel[i];
-    const bool is_kept =
-        follows.contains(instruction) ||
-        absl::c_all_of(instruction->users(), [&](const HloInstruction* user) {
-          return kept.contains(user) &&
-                 (IsOfRows(*user) || !follows.contains(user));
-        });
-    if (!is_kept) continue;
-    kept.insert(instruction);
-    result.push_back(instruction);
-  }
-  absl::c_reverse(result);
-  return result;
+  return Around(kernel, ReductionsOf(kernel));
 }
 
 RowKernel WithoutReaders(const RowKernel& kernel) {
-  const Set follows = FollowsReduction(kernel);
+  const Set follows = Follows(kernel, ReductionsOf(kernel));
   // The first ones that read what goes back, and what these lead to as long as
   // it follows from nothing else.
   Set back;
@@ -218,40 +232,11 @@ RowKernel WithoutReaders(const RowKernel& kernel) {
 }
 
 RowKernel OfLastReduction(const RowKernel& kernel) {
-  const HloInstruction* last = nullptr;
-  int64_t reductions = 0;
-  for (const HloInstruction* instruction : kernel) {
-    if (!IsOfRows(*instruction)) continue;
-    last = instruction;
-    ++reductions;
-  }
-  if (reductions < 2) return {};
-  Set follows = {last};
-  for (const HloInstruction* instruction : kernel) {
-    if (absl::c_any_of(instruction->operands(),
-                       [&](const HloInstruction* operand) {
-                         return follows.contains(operand);
-                       })) {
-      follows.insert(instruction);
-    }
-  }
-  if (!follows.contains(kernel.back())) return {};
-  Set kept;
-  RowKernel result;
-  for (size_t i = kernel.size(); i-- > 0;) {
-    HloInstruction* instruction = kernel[i];
-    const bool is_kept =
-        follows.contains(instruction) ||
-        (!IsOfRows(*instruction) &&
-         absl::c_all_of(instruction->users(), [&](const HloInstruction* user) {
-           return kept.contains(user) &&
-                  (user == last || !follows.contains(user));
-         }));
-    if (!is_kept) continue;
-    kept.insert(instruction);
-    result.push_back(instruction);
-  }
-  absl::c_reverse(result);
+  if (ReductionsOf(kernel).size() < 2) return {};
+  const auto last = std::find_if(
+      kernel.rbegin(), kernel.rend(),
+      [](const HloInstruction* instruction) { return IsOfRows(*instruction); });
+  const RowKernel result = Around(kernel, {*last});
   return HasReductionThatGoesBack(result) ? result : RowKernel();
 }
 
