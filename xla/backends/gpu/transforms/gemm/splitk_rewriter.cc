@@ -14,7 +14,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/scalar_computation.h"
-#include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -39,7 +38,7 @@ constexpr int64_t kMinDepthPerTile = 11;
 bool IsCandidate(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kDot || hlo.operand_count() != 2 ||
       hlo.HasControlDependencies() || !hlo.shape().has_layout() ||
-      hlo.shape().is_dynamic() ||
+      hlo.shape().is_dynamic() || ShapeUtil::IsZeroElementArray(hlo.shape()) ||
       hlo.precision_config().algorithm() != PrecisionConfig::ALG_UNSET) {
     return false;
   }
