@@ -10,7 +10,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -49,13 +49,7 @@ bool IsForwardConvolution(const HloInstruction& hlo) {
     window *= hlo.window().dimensions(k).size();
     places *= hlo.shape().dimensions(dims.output_spatial_dimensions(k));
   }
-  return window == 1 || window <= places;
-}
-
-bool IsBroadcastScalarConstant(const HloInstruction& value) {
-  return value.opcode() == HloOpcode::kBroadcast &&
-         value.operand(0)->opcode() == HloOpcode::kConstant &&
-         ShapeUtil::IsScalar(value.operand(0)->shape());
+  return window <= places;
 }
 
 // The instructions that a call computes, the convolution first; with what they
@@ -71,7 +65,6 @@ class Epilogue {
 
   // All but a factor.
   bool IsWorthACall() const { return has_bias_ || has_side_ || has_relu_; }
-  HloInstruction* last() const { return last_; }
   // The last first, operands after their readers.
   std::vector<HloInstruction*> Fused() const {
     return std::vector<HloInstruction*>(fused_.rbegin(), fused_.rend());
@@ -89,10 +82,11 @@ class Epilogue {
     }
     HloInstruction* other =
         user->mutable_operand(user->operand(0) == last_ ? 1 : 0);
+    const bool had_side = has_side_;
     if (!Takes(*user, *other)) return false;
-    if (other->opcode() == HloOpcode::kBroadcast) {
-      if (other->operand(0)->opcode() == HloOpcode::kConstant &&
-          ShapeUtil::IsScalar(other->operand(0)->shape())) {
+    // The library reads all elements of another array, whatever they are.
+    if (has_side_ == had_side) {
+      if (hlo_query::IsScalarConstant(other->operand(0))) {
         Add(other->mutable_operand(0));
       }
       Add(other);
@@ -105,28 +99,28 @@ class Epilogue {
   bool Takes(const HloInstruction& user, const HloInstruction& other) {
     switch (user.opcode()) {
       case HloOpcode::kMultiply:
-        return last_ == convolution_ && IsBroadcastScalarConstant(other);
+        return last_ == convolution_ &&
+               hlo_query::IsBroadcastOfScalarConstant(other);
       case HloOpcode::kAdd: {
-        bool& has = IsBias(other) ? has_bias_ : has_side_;
+        bool& has = !has_bias_ && IsBias(other) ? has_bias_ : has_side_;
         if (has) return false;
         return has = true;
       }
       case HloOpcode::kMaximum:
-        return has_relu_ = IsBroadcastScalarConstant(other) &&
-                           other.operand(0)->literal().IsAll(0);
+        return has_relu_ = hlo_query::IsBroadcastOfScalarConstant(other) &&
+                           hlo_query::IsAllConstant(&other, 0);
       default:  // Nothing that the library computes after a convolution.
         return false;
     }
   }
 
+  // One value for each feature, or one for all.
   bool IsBias(const HloInstruction& value) const {
     const int64_t feature = convolution_->convolution_dimension_numbers()
                                 .output_feature_dimension();
     return value.opcode() == HloOpcode::kBroadcast &&
-           (ShapeUtil::IsScalar(value.operand(0)->shape())
-                ? IsBroadcastScalarConstant(value)
-                : absl::c_equal(value.dimensions(),
-                                std::vector<int64_t>{feature}));
+           absl::c_all_of(value.dimensions(),
+                          [&](int64_t dim) { return dim == feature; });
   }
 
   void Add(HloInstruction* hlo) {
@@ -157,10 +151,8 @@ absl::StatusOr<bool> CudnnFusedConvRewriter::RunImpl(
     for (HloInstruction* convolution : convolutions) {
       const Epilogue epilogue(convolution);
       if (!epilogue.IsWorthACall()) continue;
-      const auto metadata = epilogue.last()->metadata_ptr();
       HloInstruction* fusion = computation->CreateFusionInstruction(
           epilogue.Fused(), HloInstruction::FusionKind::kCustom);
-      fusion->set_metadata_ptr(metadata);
       fusion->set_raw_backend_config_string(absl::StrCat(
           R"({"fusion_backend_config":{"kind":")", kCuDnnFusionKind, R"("}})"));
       changed = true;

@@ -10,8 +10,8 @@
 namespace xla::gpu {
 
 // Fuses convolutions with what cuDNN computes after them in the same call:
-// a scalar factor, then a bias for each feature and another array, in either
-// order, then maximum(_, 0).
+// a scalar factor, then a bias (for each feature, or one) and another array, in
+// either order, then maximum(_, 0).
 //
 //   before: c = f32[8,28,28,64] convolution(x, w), dim_labels=b01f_01io->b01f
 //           a = f32[8,28,28,64] add(c, broadcast(b)), of f32[64] b
@@ -22,7 +22,9 @@ namespace xla::gpu {
 //
 // Each but the last is only read by the next. The library needs no second
 // result for what is in between, but reads y while it writes r, so they do not
-// share memory. A factor alone is left to other kernels.
+// share memory. All elements of y are in memory, also those of a broadcast: of
+// a second bias, or along another dimension. A factor alone is left to other
+// kernels.
 //
 // Leaves alone: convolutions that compute gradients (of reversed or larger
 // filters, of batches in groups, of dilated inputs), as these calls have no

@@ -7,6 +7,7 @@
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/layout_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -171,12 +172,6 @@ bool AddSlice(const HloInstruction& slice, GemmOperand* operand) {
   return true;
 }
 
-bool IsBroadcastScalarConstant(const HloInstruction& value) {
-  return value.opcode() == HloOpcode::kBroadcast &&
-         value.operand(0)->opcode() == HloOpcode::kConstant &&
-         ShapeUtil::IsScalar(value.operand(0)->shape());
-}
-
 int64_t Width(const HloInstruction& value) {
   return ShapeUtil::ByteSizeOfPrimitiveType(value.shape().element_type());
 }
@@ -201,7 +196,7 @@ HloInstruction* OperandOfStep(const HloInstruction& value) {
 HloInstruction* OnlyArrayOperand(const HloInstruction& hlo) {
   const HloInstruction* only = nullptr;
   for (const HloInstruction* operand : hlo.operands()) {
-    if (IsBroadcastScalarConstant(*operand)) continue;
+    if (hlo_query::IsBroadcastOfScalarConstant(*operand)) continue;
     if (only != nullptr) return nullptr;
     only = operand;
   }
@@ -216,7 +211,8 @@ bool IsInMemory(const HloInstruction& value) {
 
 // Walks up from the dot through views, converts and at most one slice to the
 // array that is in memory anyway. It stops where something else than dots reads
-// the value, since the value then has to be written to memory regardless.
+// the value, since the value then has to be written to memory regardless; not
+// at what OpenXLA computes for nothing.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
                                            int64_t number, bool upstream) {
   GemmOperand operand;
