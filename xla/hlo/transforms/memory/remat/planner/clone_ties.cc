@@ -154,8 +154,7 @@ class Finder {
   }
 
   // The operand of the clone's reader that was computed last, if that was after
-  // the value died; none that is computed again before the reader, and must not
-  // stay for this. Otherwise a recently computed value that is still read
+  // the value died. Otherwise a recently computed value that is still read
   // later, which exists in any order at this point. `run`: the latest run of
   // each node before the position.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
@@ -166,7 +165,6 @@ class Finder {
       VisitReads(nodes_[program_[reader_[position]]], kMaxOperands,
                  [&](HloInstruction* read, NodeId node) {
                    if (run[node] <= best || previous_[run[node]] != kNone ||
-                       last_read_[run[node]] < reader_[position] ||
                        !CanWaitFor(*read) || !CanWaitForNode(node)) {
                      return;
                    }
