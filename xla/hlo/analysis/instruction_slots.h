@@ -13,7 +13,7 @@
 
 namespace xla {
 
-// Prefetches the fields of an instruction that analyzes read: opcode, parent,
+// Prefetches the fields of an instruction that analyses read: opcode, parent,
 // operands, kind of shape. Instructions are scattered in memory; a walk over
 // many that prefetches a few steps ahead avoids waiting for it.
 inline void PrefetchInstruction(const HloInstruction* instruction) {
@@ -25,7 +25,7 @@ inline void PrefetchInstruction(const HloInstruction* instruction) {
 inline constexpr size_t kInstructionsAhead = 12;
 
 // Numbers the instructions of a module, or of some of its computations, so that
-// analyzes can keep facts in arrays: slot = first slot of the computation +
+// analyses can keep facts in arrays: slot = first slot of the computation +
 // local id. A snapshot: instructions added later have no slot, and changing
 // local ids (HloComputation::Cleanup) invalidates it.
 //

@@ -47,7 +47,7 @@ class Value;
 // An evaluator may be used again, but not by two threads at a time.
 class HloEvaluator {
  public:
-  // Analyzes that callers have at hand already; not needed here.
+  // Analyses that callers have at hand already; not needed here.
   struct PrecomputedAnalyses {
     TuplePointsToAnalysis* tuple_points_to;
     CallGraph* call_graph;

@@ -32,7 +32,7 @@
 
 namespace xla {
 
-// A fixture for tests of passes and analyzes, which need no device.
+// A fixture for tests of passes and analyses, which need no device.
 //
 //   class MyPassTest : public HloHardwareIndependentTestBase {};
 //

@@ -78,7 +78,7 @@ absl::Status AddCalls(const HloModule& module, const HloVerifierOpts& opts,
   return absl::OkStatus();
 }
 
-// Much more than any program nests its calls; passes and analyzes recurse along
+// Much more than any program nests its calls; passes and analyses recurse along
 // calls, or take time and memory for each level.
 constexpr int kMaxCallDepth = 500;
 

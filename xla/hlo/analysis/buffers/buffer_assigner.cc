@@ -220,7 +220,7 @@ BufferAssigner::CreateAssignment(
     WriteColors(*assignment);
     return assignment;
   }
-  // Both need the analyzes; the one that is kept has them in the end.
+  // Both need the analyses; the one that is kept has them in the end.
   auto other = absl::WrapUnique(new BufferAssignment(
       module, std::move(assignment->ordering_), assignment->buffer_size_,
       std::move(assignment->alias_analysis_)));

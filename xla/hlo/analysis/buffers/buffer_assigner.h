@@ -151,7 +151,7 @@ class BufferAssigner {
 
   // `buffer_size` in bytes; offsets in an allocation of a color are multiples
   // of `color_alignment` of it (a power of two, bytes). `alias_info` may be
-  // null (defaults). Errors of the analyzes; FailedPrecondition for a buffer
+  // null (defaults). Errors of the analyses; FailedPrecondition for a buffer
   // with values of several colors; InvalidArgument for values of a negative
   // size or of more than 2^62 bytes together, and for presets that name no
   // value, do not fit, or overlap while they live.

@@ -292,7 +292,7 @@ ENTRY e {
     const auto now = assignment_->GetStats().total_allocation_bytes;
     if (bytes == 0) bytes = now;
     EXPECT_LE(bytes, now);
-    // What was kept has its analyzes.
+    // What was kept has its analyses.
     EXPECT_FALSE(Share("a", "b"));
     EXPECT_NE(assignment_->hlo_ordering().ToString(), "");
   }

@@ -62,7 +62,7 @@ class BufferAssignment {
     return allocations_;
   }
   // Leaves none. The allocations returned have no values, since these belong to
-  // the analyzes.
+  // the analyses.
   std::vector<BufferAllocation> TakeAllocations();
   // Pre: index < Allocations().size().
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {

@@ -34,7 +34,7 @@ int64_t SizeOf(const BufferValue& value) {
   return ShapeUtil::ByteSizeOf(value.shape(), /*pointer_size=*/8);
 }
 
-// A scheduled module with its analyzes.
+// A scheduled module with its analyses.
 class Simulation {
  public:
   explicit Simulation(absl::string_view text) {

@@ -13,7 +13,7 @@
 //
 // Modules are synthetic training steps with a schedule; --hlo adds a column for
 // each file, whose call graph must be flat. A dash stands for what is left out:
-// analyzes that need a schedule, on files without one.
+// analyses that need a schedule, on files without one.
 
 #include <malloc.h>
 #include <time.h>
@@ -515,7 +515,7 @@ int Main() {
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   // What is freed is not given back to the system: how long that takes to hand
-  // out large blocks again is no matter of the analyzes.
+  // out large blocks again is no matter of the analyses.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, -1);
   return xla::Main();

@@ -25,7 +25,7 @@ struct DataflowOptions {
   bool propagate_through_calls = true;
 };
 
-// A module with both analyzes; values are written as where they are defined,
+// A module with both analyses; values are written as where they are defined,
 // `name{0}`, phis as `phi name{0}`.
 class DataflowTest : public ::testing::Test {
  protected:

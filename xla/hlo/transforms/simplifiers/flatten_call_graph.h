@@ -42,7 +42,7 @@ struct FlattenCallGraphOptions {
 // clones have one call site each, too. The links of an asynchronous chain count
 // as one instruction.
 //
-// Analyzes of values inside of callees require this: a value of a callee with
+// Analyses of values inside of callees require this: a value of a callee with
 // two call sites would stand for two. Clones of scheduled computations are
 // scheduled alike, so a scheduled module stays scheduled.
 //

@@ -19,7 +19,7 @@
 #include "xla/status_macros.h"
 
 // Checks a finished plan from first principles, without using the planner's own
-// analyzes. For every pair of accesses whose buffers overlap in bytes, one of
+// analyses. For every pair of accesses whose buffers overlap in bytes, one of
 // them a write:
 //  - P1: addresses are aligned and inside of the allocation;
 //  - P2: on every path from the first to the second access the right group of

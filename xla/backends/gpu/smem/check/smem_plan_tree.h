@@ -14,7 +14,7 @@
 
 // The view of a kernel that smem_plan_checker.h works on: its statements as a
 // tree, its accesses to shared memory with the bytes and threads of each, and
-// the ways between them. Shares nothing with the planner's own analyzes.
+// the ways between them. Shares nothing with the planner's own analyses.
 
 namespace xla::gpu::smem_check {
 

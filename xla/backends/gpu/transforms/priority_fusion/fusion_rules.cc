@@ -172,7 +172,7 @@ FusionDecision FusionRules::CanBeConsumer(const HloInstruction& consumer) {
 }
 
 // The checks are ordered by cost: flags that are kept per kernel first, then
-// analyzes of the pair, then resource limits, and the in-place analysis last. A
+// analyses of the pair, then resource limits, and the in-place analysis last. A
 // pair that is not forbidden here is still subject to the cost model.
 FusionDecision FusionRules::CanFuse(const HloInstruction& producer,
                                     const HloInstruction& consumer) {

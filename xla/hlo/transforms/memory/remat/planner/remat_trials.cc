@@ -37,7 +37,7 @@ constexpr int64_t kLeastStep = 512;
 constexpr int64_t kWorkOfVariant = 3'000'000;
 // ... or less, in small modules.
 constexpr int64_t kWorkOfInstruction = 1000;
-// Copies and analyzes around a search, per instruction.
+// Copies and analyses around a search, per instruction.
 constexpr int64_t kWorkOfTrial = 20;
 // Beyond this effort, no lower limits are tried.
 constexpr int64_t kWorkOfLimits = 6'000'000;
