@@ -424,7 +424,7 @@ class HloModule : public HloModuleAttributes {
     original_value_recovery_table_ = std::move(table);
   }
 
-  // Results of analyzes cached with the module, by content key.
+  // Results of analyses cached with the module, by content key.
   class CacheEntry {
    public:
     virtual ~CacheEntry() = default;

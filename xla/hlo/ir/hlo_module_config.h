@@ -305,7 +305,7 @@ class HloModuleConfig {
     return &memory_space_assignment_config_;
   }
 
-  // How many more times the analyzes of a pass may run; -1 is unlimited.
+  // How many more times the analyses of a pass may run; -1 is unlimited.
   int64_t GetAnalysisAllowance(absl::string_view pass_name) const;
   void SetAnalysisAllowance(absl::string_view pass_name, int64_t allowance);
   void clear_analysis_allowance_map() { analysis_allowance_map_.clear(); }
