@@ -347,7 +347,7 @@ TEST_F(PassesTest, SmallCollectivesAreNotSplit) {
   }
 }
 
-// Of permutes and of what is wrapped.
+// The states of permutes and of wrapped computations.
 TEST_F(PassesTest, StatesOfCollectivesHaveContexts) {
   CreatorConfig config;
   config.convert_collective_permute = HloPredicateTrue;

@@ -30,7 +30,7 @@ class XlaBuilder;
 // An operation of a builder, as long as the builder has not built.
 class XlaOp {
  public:
-  // Of no builder.
+  // An op that belongs to no builder.
   XlaOp() = default;
 
   XlaBuilder* builder() const { return builder_; }

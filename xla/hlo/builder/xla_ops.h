@@ -183,7 +183,8 @@ XlaOp AfterAll(XlaBuilder* builder, absl::Span<const XlaOp> tokens);
 
 // --- Products.
 
-// Of vectors and matrices: the last dimension of lhs and the first of rhs.
+// Multiplies vectors and matrices: contracts the last dimension of lhs with the
+// first of rhs.
 XlaOp Dot(XlaOp lhs, XlaOp rhs,
           const PrecisionConfig* precision_config = nullptr,
           std::optional<PrimitiveType> preferred_element_type = std::nullopt);

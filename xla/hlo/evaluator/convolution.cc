@@ -129,7 +129,7 @@ class Convolver {
     } while (window.Next());
   }
 
-  // Of the element that the output at `at` reads there; -1 for padding.
+  // The offset of the element that the output at `at` reads; -1 for padding.
   int64_t Offset(const DimensionVector& at, const Odometer& window) const {
     int64_t offset = 0;
     for (size_t d = 0; d < axes_.size(); ++d) {
@@ -180,7 +180,7 @@ class Convolver {
          {rhs.data(), group_outputs}, {result, output_features});
   }
 
-  // Of the types that sums have.
+  // Takes the types in which sums are kept.
   static bool IsFinite(const Value& value) {
     const auto all = [&](auto zero, int64_t count) {
       const auto* numbers =

@@ -15,15 +15,15 @@ namespace xla {
 // of, and the flag that shows another. A line with an empty one before it, or
 // nothing.
 
-// Of the module of all devices together, that `--as` shows what `shown` says:
+// For the module of all devices together: `--as` shows what `shown` says.
 //
 //   note: this is the module of all 8 devices together; --as=gpu shows …
 std::string NoteOnDevices(const HloModule& module, absl::string_view shown);
 
-// Of one that is shown for one device without being asked to.
+// For a module that is shown for one device without having been asked to.
 std::string NoteOnOneDevice();
 
-// Of one that cannot be, with the reason.
+// For a module that cannot be shown for one device, with the reason.
 std::string NoteOnRefusal(const HloModule& module, const absl::Status& refusal);
 
 // Names the flag that fuses a module first, if nothing has and `options` do not

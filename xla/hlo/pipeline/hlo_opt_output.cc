@@ -30,7 +30,7 @@ namespace {
 using Emit = HloOptOptions::Emit;
 using Report = HloOptOptions::Report;
 
-// Of --device, if there is one.
+// Options for the device that --device names, if it is given.
 absl::StatusOr<gpu::FusionLoweringOptions> LoweringOptions(
     const HloOptOptions& options) {
   if (options.device.empty()) return gpu::FusionLoweringOptions();

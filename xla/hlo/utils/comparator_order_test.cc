@@ -20,7 +20,7 @@
 namespace xla {
 namespace {
 
-// Of integers a, b and c, d, and floats x, y.
+// Checks a comparator of integers a, b and c, d, and floats x, y.
 absl::Status Check(absl::string_view body,
                    FloatOrders floats = FloatOrders::kTotalOnly) {
   auto module = ParseAndReturnUnverifiedModule(absl::StrCat(R"(HloModule m

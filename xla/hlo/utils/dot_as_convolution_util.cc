@@ -87,8 +87,8 @@ bool BatchGroupsAreBatch(const HloInstruction& conv) {
              dnums.kernel_output_feature_dimension()) == groups;
 }
 
-// Of `groups` along dimensions of the operands, those in parts of whole groups.
-// Of a dimension without elements, all parts look alike.
+// How many of the `groups` along dimensions of the operands a part has that is
+// made of whole groups. Parts of a dimension without elements all look alike.
 int64_t GroupsOfPart(const HloInstruction& conv, int64_t groups,
                      const Shape& lhs, int64_t lhs_dim, const Shape& rhs) {
   if (groups == 1) return 1;

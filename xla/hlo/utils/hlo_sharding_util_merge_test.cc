@@ -88,7 +88,7 @@ TEST(HloShardingUtilTest, MergesCandidatesThatImprove) {
   dst = HloSharding::FlatTuple({columns, HloSharding::Replicate()});
   EXPECT_TRUE(MergeSharding(HloSharding::FlatTuple({rows, both}), &dst, true));
   EXPECT_EQ(dst, HloSharding::FlatTuple({both, HloSharding::Replicate()}));
-  // Of the better tuple, elements are those there are where none improves.
+  // Where no sharding improves, the better tuple keeps the element it has.
   EXPECT_EQ(BetterSharding(
                 HloSharding::FlatTuple({columns, HloSharding::Replicate()}),
                 HloSharding::FlatTuple({rows, both}), /*combine=*/true),

@@ -171,7 +171,7 @@ std::string Writer::Load(const kir::Operand& operand, const std::string& type,
 }
 
 bool Writer::IsShort(const kir::Expr& expr) const {
-  // Of what is cut to 32 bits, the lower bits come from lower bits alone;
+  // The lower 32 bits of a truncated value come from lower bits alone;
   // comparisons, choices and remainders see the same values. (A quotient would
   // not do: that of the least number by -1 has no place in 32 bits.)
   static constexpr absl::string_view kOps[] = {

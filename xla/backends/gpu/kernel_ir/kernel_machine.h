@@ -100,7 +100,8 @@ class Machine {
   void Store(int t, const Place& place, double value, const CodeInstruction& i,
              int transfer = -1, bool proxy = false);
   bool Written(int t, const Place& place) const;
-  // Of an array that `option own` names: no other thread comes here.
+  // Claims a place of an array that `option own` names: no other thread may
+  // touch it.
   void TakeOwn(int t, const Place& place);
 
   absl::Status Step(int t);
@@ -120,8 +121,8 @@ class Machine {
   void Arrive(int t, kir::BufferId barrier);
   absl::StatusOr<bool> Unblock();
   void ReleaseExpr(const std::vector<int>& group, const CodeInstruction& i);
-  // Of products of fragments: the elements of one array, and the whole warp's
-  // sums.
+  // For products of fragments: reads the elements of one array, and the sums of
+  // the whole warp.
   absl::StatusOr<std::vector<double>> ReadFragment(int t,
                                                    const CodeInstruction& i,
                                                    const CodeOperand& operand,

@@ -258,8 +258,8 @@ absl::StatusOr<kir::WarpMma> Machine::WarpMmaOf(const CodeInstruction& i) {
   return products_.emplace(&i, *mma).first->second;
 }
 
-// Of two visits the first brings both factors and the sums before, the second
-// takes the sums away.
+// Visited twice: first it brings both factors and the sums so far, then it
+// takes the new sums away.
 absl::Status Machine::RunWarpMma(int t, const CodeInstruction& i) {
   Thread& thread = threads_[t];
   if (thread.outside_until >= 0) {

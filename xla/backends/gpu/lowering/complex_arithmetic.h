@@ -38,7 +38,7 @@ class ComplexArithmetic {
   // other layouts.
   void SetShape(const Shape& shape) { shape_ = shape; }
 
-  // Of one operand or two; nullopt for what has no formula here.
+  // The result for one operand or two; nullopt for what has no formula here.
   std::optional<ComplexParts> Unary(HloOpcode opcode, const ComplexParts& a);
   std::optional<ComplexParts> Binary(HloOpcode opcode, const ComplexParts& a,
                                      const ComplexParts& b);

@@ -282,7 +282,7 @@ absl::StatusOr<PartsOf> Splitter::Complex(const HloInstruction& hlo) {
     case HloOpcode::kSubtract:
     case HloOpcode::kTranspose: {
       if (!IsComplex(hlo.shape())) break;
-      // Of numbers of another type, the bits of a pair are no parts.
+      // The bits of a number of another type are not the parts of a pair.
       if (hlo.opcode() == HloOpcode::kBitcast &&
           hlo.operand(0)->shape().element_type() !=
               hlo.shape().element_type()) {

@@ -61,7 +61,7 @@ absl::StatusOr<Operand> ElementEmitter::ReinterpretBits(
   return builder_.Emit("bits", type, {a});
 }
 
-// Of up to 32 bits, as the lower ones of a u32.
+// Up to 32 bits of `a`, as the lower ones of a u32.
 absl::StatusOr<Operand> ElementEmitter::BitsOf(const Operand& a,
                                                PrimitiveType from) {
   ASSIGN_OR_RETURN(const ElementType own, KernelType(BitsType(from)));

@@ -122,7 +122,7 @@ class KernelBuilder {
   kir::Kernel Finish(const kir::Launch& launch);
 
  private:
-  // Of a loop over neighbors: what is known of it, and what it becomes.
+  // A loop over neighbors: what is known of it, and what it becomes.
   struct Neighbors {
     std::string name;
     int64_t width;

@@ -36,7 +36,7 @@ class KernelFrame {
     Shape shape;
     kir::BufferId buffer;
     int64_t array;  // its place in result_indices()
-    // Of complex numbers: which part of the pairs in the buffer; else -1.
+    // Which part of the complex numbers in the buffer; -1 for other types.
     int64_t part = -1;
   };
 

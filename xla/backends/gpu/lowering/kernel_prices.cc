@@ -16,7 +16,8 @@ namespace {
 
 using ::stream_executor::DeviceDescription;
 
-// Of an empty kernel, and of the library's, which does more before it begins.
+// Launch of an empty kernel, and of the library's, which does more before it
+// begins.
 constexpr absl::Duration kLaunch = absl::Nanoseconds(870);
 constexpr absl::Duration kLibraryLaunch = absl::Nanoseconds(1500);
 
@@ -36,8 +37,8 @@ constexpr double kBarrierWait = 15;
 constexpr double kShuffleWait = 56;
 constexpr double kIssueWait = 0.16;  // an instruction of the warp itself
 
-// Of a step of the library along the depth: more cycles than its arithmetic
-// takes, and those until the next step can begin.
+// A step of the library along the depth: the factor over the cycles of its
+// arithmetic, and the cycles until the next step can begin.
 constexpr double kStepOverhead = 1.3;
 constexpr double kScalarStep = 38;
 constexpr double kMatrixStep = 5;
@@ -104,7 +105,7 @@ absl::Duration PriceOfWork(const KernelWork& work, int blocks_per_sm,
                                      device.threads_per_core_limit() /
                                          std::max<double>(work.threads, 1)));
   const double waves = std::ceil(blocks / (cores * resident));
-  // Of all that is done, on the multiprocessor with the most blocks.
+  // The share of the work on the multiprocessor with the most blocks.
   const double part = std::ceil(blocks / cores) / blocks;
   const double issue = work.instructions / kSchedulers;
   const double shared = kShared * work.shared_accesses;

@@ -35,7 +35,7 @@ struct KernelWork {
   double shared_accesses = 0;
   double products = 0;  // of fragments of matrices
 
-  // Of the warp that takes longest: what it waits for, one after the other.
+  // What the slowest warp waits for, one after the other.
   struct Chain {
     double memory = 0;        // reads of global memory
     double shared = 0;        // accesses to shared memory

@@ -137,8 +137,8 @@ class MatrixEmitter {
   ElementEmitter& emitter_;
   std::vector<Hero> heroes_;
   AffineExpr thread_, batch_, first_row_, first_column_;
-  // Of the lane: its row or column in a block of the units, and which quarter
-  // of the words it has; of the warp: its part of the tile.
+  // The lane's row or column in a block of the units and the quarter of the
+  // words that it has; the warp's part of the tile.
   AffineExpr line_, quarter_, warp_row_, warp_column_;
 };
 

@@ -16,7 +16,7 @@ struct MatrixTile {
   kir::ElementType type = kir::ElementType::kF32;  // of the factors
   int64_t rows = 0, columns = 0;                   // powers of two
   int64_t warps_down = 1, warps_across = 1;
-  // Of a warp.
+  // The part of one warp.
   int64_t warp_rows() const { return rows / warps_down; }
   int64_t warp_columns() const { return columns / warps_across; }
   // In blocks of the units.

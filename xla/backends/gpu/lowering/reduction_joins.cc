@@ -53,7 +53,7 @@ std::string ReductionEmitter::WarpOp(const Hero& hero) const {
   }
   const ElementType type = builder_.TypeOf(hero.accumulators[0]);
   if (type == ElementType::kPred) {
-    // Of 0 and 1.
+    // Predicates are 0 and 1.
     return root.opcode() == HloOpcode::kOr    ? "max"
            : root.opcode() == HloOpcode::kAnd ? "min"
                                               : "";

@@ -137,8 +137,8 @@ class TileSorter : public SortEmitter {
   int64_t lanes_ = 1;  // threads of a row
   int64_t rows_per_block_ = 1;
   int64_t steps_ = 1;  // of a visit
-  // Of the operands, and the places that elements came from at last, unless
-  // nobody sees them.
+  // Tiles of the operands and, last, of the places that elements came from,
+  // unless nobody reads them.
   std::vector<kir::BufferId> tiles_;
   AffineExpr team_, lane_, raw_row_;
 };

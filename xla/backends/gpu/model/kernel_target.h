@@ -27,7 +27,7 @@ bool AbslParseFlag(absl::string_view text, KernelTarget* target,
                    std::string* error);
 std::string AbslUnparseFlag(KernelTarget target);
 
-// Of an elementwise instruction: whether programs of tiles compute it.
+// Whether programs of tiles compute this elementwise instruction.
 bool IsComputedInTiles(const HloInstruction& hlo, KernelTarget target);
 
 // Whether a reduction's result that is reshaped, or computed with other values,

@@ -38,9 +38,10 @@ ScatterWay WayOfScatter(const HloInstruction& scatter);
 // numbers are computed in two parts, and packed ones share bytes.
 bool IsWrittenWhole(const Shape& shape);
 
-// Of a scatter in order, the groups that share its windows by where these
-// begin: as many as have enough to do on a device that runs so many threads at
-// once, and such that windows next to each other are in different groups.
+// The number of groups into which a scatter in order divides its windows by
+// where they begin: as many as have enough to do on a device that runs so many
+// threads at once, and such that windows next to each other are in different
+// groups.
 int64_t ScatterGroups(const HloInstruction& scatter, int64_t device_threads);
 // Threads of a scatter that is computed in the memory of its operand; in order,
 // those of all groups.

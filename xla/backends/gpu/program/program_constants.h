@@ -20,7 +20,7 @@ namespace xla::gpu {
 
 class ProgramConstants {
  public:
-  // Of at most `max_bytes` in all.
+  // Refuses constants of more than `max_bytes` in all.
   ProgramConstants(const ProgramMemory& memory, int64_t max_bytes)
       : memory_(memory), max_bytes_(max_bytes) {}
 

@@ -17,8 +17,8 @@ namespace xla {
 //   {2, 0, 1}: the slice of the lowest offset starts last, the middle one
 //   first: elements are ranks of start times
 //
-// Of permutations that equal start times make indistinguishable, only the first
-// is returned.
+// Permutations that equal start times make indistinguishable are returned once,
+// the first of them.
 class SliceTimePermutationIterator {
  public:
   enum class Ty {

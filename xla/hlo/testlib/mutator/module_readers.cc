@@ -143,7 +143,7 @@ Shape OddShape(Picker& pick) {
 
 HloSharding RandomSharding(const Shape& shape, Picker& pick) {
   if (shape.IsTuple()) {
-    // Of which an empty tuple has one, too.
+    // An empty tuple has one leaf, too.
     std::vector<HloSharding> leaves =
         HloSharding::SingleTuple(shape, HloSharding::Replicate())
             .tuple_elements();

@@ -291,7 +291,7 @@ TEST(LoopStateTest, BlanksOnlyWhatNobodyReads) {
   ASSERT_EQ(state->init()->operand(2)->opcode(), HloOpcode::kConstant);
   EXPECT_TRUE(state->init()->operand(2)->literal().IsAll(0));
   EXPECT_TRUE(state->IsInvariant(2));
-  // Of the reads only the one that passes the element on is left.
+  // The only read left is the one that passes the element on.
   EXPECT_EQ(state->body_state()->user_count(), 3);
   EXPECT_EQ(state->loop()->user_count(), 1);
 }

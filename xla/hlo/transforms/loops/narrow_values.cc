@@ -335,7 +335,7 @@ class Keeper {
   std::vector<HloInstruction*> sequence_;  // as it was
   std::vector<int64_t> steps_before_;      // each place, and the end
   absl::flat_hash_map<const HloInstruction*, int64_t> place_;
-  // Of values that were asked about; too late where a fusion stopped reading.
+  // Caches the readers of a value; stale once a fusion stops reading it.
   absl::flat_hash_map<const HloInstruction*, Readers> readers_;
   std::vector<std::vector<HloInstruction*>> added_;  // after each of them
 };

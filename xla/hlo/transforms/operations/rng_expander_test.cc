@@ -63,7 +63,7 @@ double Mean(const std::vector<double>& x) {
   return sum / x.size();
 }
 
-// Of two series of one length.
+// The covariance of two series of equal length.
 double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];

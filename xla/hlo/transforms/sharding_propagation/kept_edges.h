@@ -15,7 +15,8 @@ namespace xla::sharding_edges {
 //                                  concatenate(a, b): {devices=[4]<=[4]}
 bool KeepsTiles(const HloInstruction& inst);
 
-// Of those: what the operands say of the instruction, and what it asks of one.
+// Edges of such an instruction: what its operands imply for it, and what it
+// asks of one of them.
 std::vector<LeafSharding> KeptForward(const HloInstruction& inst,
                                       const Context& context,
                                       LeafReader reader);

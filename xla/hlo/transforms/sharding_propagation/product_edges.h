@@ -8,10 +8,10 @@
 
 namespace xla::sharding_edges {
 
-// Of a dot or convolution: what its operands say of it, the more important
-// first. A convolution whose spatial dimensions are whole is a dot; otherwise
-// the result is tiled as the left operand if the kernel is small, else along
-// the batch dimension alone.
+// What the operands of a dot or convolution imply for it, the more important
+// one first. A convolution whose spatial dimensions are whole is a dot;
+// otherwise the result is tiled as the left operand if the kernel is small,
+// else along the batch dimension alone.
 //
 //   lhs f32[8,4] {devices=[2,1,2]<=[4] last_tile_dim_replicate}
 //   rhs f32[4,6] {devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}

@@ -87,7 +87,7 @@ class PropagationGraph {
   std::vector<std::vector<int>> rules_of_;
   std::vector<HloInstruction*> instructions_;
   absl::flat_hash_map<const HloInstruction*, int> first_;
-  // Of tuples, while rules are added.
+  // First nodes of tuples' elements, while rules are added.
   absl::flat_hash_map<const HloInstruction*, std::vector<int>>
       first_of_elements_;
 };

@@ -46,7 +46,7 @@ class TupleIndex {
  private:
   absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>
       first_leaves_;
-  // Of users with many operands, where each of these stands.
+  // The position of each operand in users that have many of them.
   absl::flat_hash_map<const HloInstruction*,
                       absl::flat_hash_map<const HloInstruction*,
                                           absl::InlinedVector<int64_t, 2>>>

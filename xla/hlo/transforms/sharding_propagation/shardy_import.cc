@@ -418,7 +418,7 @@ class Importer {
   absl::flat_hash_map<int64_t, const HloInstruction*> groups_;
   // The current instruction's priorities, a list per leaf.
   std::vector<std::string> priorities_;
-  // Of instructions without a text of Shardy's.
+  // Whether instructions without a Shardy string keep their shardings.
   bool keeps_shardings_ = false;
 };
 

@@ -66,8 +66,8 @@ bool IsThereFromTheStart(const HloInstruction& hlo) {
   return HloPredicateIsOp<HloOpcode::kConstant, HloOpcode::kParameter>(&hlo);
 }
 
-// Of what was made for an instruction, what will stay: without constants,
-// unless it is one itself.
+// Those of the steps made for an instruction that will stay: constants do not,
+// unless the instruction is one itself.
 Steps StepsThatStay(const Steps& made, const StepSet& needed) {
   Steps staying, steps;
   for (HloInstruction* step : made) {

@@ -195,7 +195,7 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
       CeilOfRatio(conv.operand(0)->shape().dimensions(dim.lhs), tiles);
   const int64_t span = WindowSpan(conv, dim.output, *wd);
   const int64_t dilation = wd->window_dilation();
-  // Of the first shard, the first element of the kernel that meets it.
+  // The first element of the kernel that meets the first shard.
   const int64_t first = FloorOfRatio(wd->padding_low() - span, dilation);
   const int64_t low = wd->padding_low() - first * dilation;
   SpatialCut cut{dim.rhs, {}};

@@ -18,8 +18,7 @@
 namespace xla::spmd {
 namespace {
 
-// Of each value what the reducer makes of it along `dim`, which stays with size
-// 1.
+// Reduces each value along `dim`, which stays with size 1.
 std::vector<HloInstruction*> ReduceAlong(
     const std::vector<HloInstruction*>& values,
     const std::vector<HloInstruction*>& inits, HloComputation* reducer,

@@ -48,13 +48,13 @@ class PartitionedHloMX {
   PartitionedHlo operand() const { return operand_; }
   PartitionedHlo scale() const { return scale_; }
 
-  // Of the values.
+  // Instruction and sharding of the values, not of the scales.
   HloInstruction* hlo() const { return operand_.hlo(); }
   const HloSharding& sharding() const { return operand_.sharding(); }
   const PartitionedHlo::PartitioningState& state() const {
     return operand_.state();
   }
-  // Of the values; scales follow as ScaleSharding says.
+  // Sets the sharding of the values; scales follow as ScaleSharding says.
   void set_sharding(const HloSharding& sharding);
   void set_sharding_may_convert_to_v2() const {
     operand_.set_sharding_may_convert_to_v2();

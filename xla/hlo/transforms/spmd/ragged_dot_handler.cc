@@ -174,8 +174,8 @@ struct GroupBounds {
   HloInstruction* ends;
 };
 
-// Of sizes in [0, whole] of S32 that lie along the last dimension, which is not
-// empty.
+// Bounds of groups whose sizes, S32 in [0, whole], lie along the last
+// dimension, which is not empty.
 GroupBounds BoundsOf(HloInstruction* sizes, int64_t whole,
                      const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;

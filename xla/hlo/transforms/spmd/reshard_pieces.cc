@@ -73,8 +73,9 @@ TilesOfDevices TilesOf(const Shape& shape, const HloSharding& sharding) {
   return tiles;
 }
 
-// Of all that a device shall have, the parts that lie in one tile of the source
-// each; those that it has itself are sent by itself. False: too many.
+// Cuts what each device is to have into parts that lie in one tile of the
+// source each; a device sends those that it already has to itself. False if
+// there are too many.
 bool CollectPieces(const Shape& shape, const TilesOfDevices& source,
                    const TilesOfDevices& target, std::vector<Piece>* pieces) {
   const size_t rank = shape.dimensions().size();

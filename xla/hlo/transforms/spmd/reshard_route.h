@@ -55,7 +55,7 @@ class RouteBytesMemo {
                            const HloSharding& to);
   absl::flat_hash_map<std::tuple<Shape, HloSharding, HloSharding>, double>
       bytes_;
-  // Of a run around this one.
+  // The memo of an enclosing run.
   RouteBytesMemo* const outer_;
 };
 

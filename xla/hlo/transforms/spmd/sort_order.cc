@@ -97,7 +97,7 @@ HloComputation* OrderTiesByNumber(const HloComputation& less, int64_t numbers,
     HloInstruction* none = CreateR0WithType(number_type, *no_element, &b);
     HloInstruction* a_is_none = compare(a, ComparisonDirection::kEq, none);
     HloInstruction* b_is_none = compare(other, ComparisonDirection::kEq, none);
-    // Of two truths, CheckComparatorOrder knows logic but no comparison.
+    // CheckComparatorOrder knows logic on predicates, but not their comparison.
     root = b.AddInstruction(HloInstruction::CreateTernary(
         pred, HloOpcode::kSelect, binary(a_is_none, HloOpcode::kXor, b_is_none),
         b_is_none, root));

@@ -34,7 +34,7 @@ struct DotGeneralDimsMapping {
   std::vector<DimsMapping> rhs_non_contracting_dims;
 };
 
-// Of the product `hlo`; no dimension slides.
+// Dimensions of the product `hlo`, none of which slides.
 dot_as_convolution_util::DotConvolutionDimsInfo ToDotConvolutionDimsInfo(
     const HloInstruction& hlo, const DotGeneralDimsMapping& mapping);
 

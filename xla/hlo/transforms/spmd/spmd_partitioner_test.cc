@@ -318,7 +318,7 @@ class PricingVisitor : public SpmdPartitioningVisitor {
         [](SpmdPartitioningVisitor*) -> HloInstruction* { return nullptr; },
         self);
     EXPECT_EQ(none->first, std::numeric_limits<int64_t>::max());
-    // Of whatever container; builder and module are the trial's too.
+    // Any container will do; builder and module belong to the trial, too.
     auto last_of_a_list = EvaluatePartitionCost(
         hlo,
         [&](std::list<PartitionedHlo> shards, SpmdBuilder* trial_builder,

@@ -149,7 +149,7 @@ HloSharding MapShardingDims(const HloSharding& sharding,
     perm.push_back(d);
     replication *= sharding.dimension(d);
   }
-  // Of one device alone, a subgroup of a single copy would be another sharding.
+  // With a single device, a subgroup of one copy would be another sharding.
   std::vector<OpSharding::Type> types;
   if (replication > 1) {
     sizes.push_back(replication);

@@ -230,8 +230,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // The sharding that an operand needs if results have another one.
   using ShardingOfOperand =
       std::function<HloSharding(int64_t operand, const HloSharding& results)>;
-  // Of `candidates`, for results and, without `of_operand`, operands alike, the
-  // first under which fewest bytes move.
+  // The first of `candidates` under which the fewest bytes move; they apply to
+  // results and, without `of_operand`, to operands alike.
   HloSharding WhereLeastMoves(const HloInstruction& hlo,
                               absl::Span<const HloSharding> candidates,
                               const ShardingOfOperand& of_operand);

@@ -38,7 +38,7 @@ namespace {
 constexpr int64_t kResult = 2;
 
 struct Users {
-  // Of windows: dynamic-update-slices into the result behind the loop.
+  // dynamic-update-slices that write windows into the result behind the loop.
   std::vector<HloInstruction*> writes;
   // The result without padding; the last write where there is none.
   HloInstruction* result = nullptr;

@@ -23,7 +23,7 @@ namespace {
 
 // Tiles that occupy a device, and the places of one.
 constexpr int64_t kBlocks = 128, kTile = 128 * 64;
-// Of what a group sums up.
+// The least depth that a group sums up.
 constexpr int64_t kMinDepth = 512;
 
 class Rewriter {

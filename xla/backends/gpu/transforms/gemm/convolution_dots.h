@@ -32,8 +32,8 @@ namespace xla::gpu {
 // images are batches of the dot, up to `kBlocks` tiles (in the example 2 for
 // each of 32 images), and the sums of f32 are added up. Images come in several
 // batches as x = f32[4,8,…] reshape(f32[32,…]) where fewer batches are enough.
-// Of a number of images without such a factor, the last batch is filled up with
-// zeros: f32[66,2,…] of 131 images.
+// Where the number of images has no such factor, the last batch is padded with
+// zeros: f32[66,2,…] for 131 images.
 //
 // The gradients of larger filters are as few long sums: there images are groups
 // of features, which are a batch of products to our kernels (dot_shape.h).

@@ -42,7 +42,8 @@ int64_t ResultsIfLong(const HloInstruction& hlo) {
              : 0;
 }
 
-// Of the producer's results, as the consumer reads them. Empty for most pairs.
+// The producer's reduced results as the consumer reads them. Empty for most
+// pairs.
 Reduced FindReduced(const HloInstruction& producer,
                     const HloInstruction& consumer) {
   Reduced inside;

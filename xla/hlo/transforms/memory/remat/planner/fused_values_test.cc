@@ -48,7 +48,7 @@ class FusedValuesTest : public testing::Test {
     return FusedValues(std::move(whole), std::move(fused));
   }
 
-  // Of the rest, by name.
+  // The program of the nodes with these names.
   static std::vector<NodeId> Program(const FusedValues& fused,
                                      const std::vector<std::string>& names) {
     std::vector<NodeId> program;

@@ -72,7 +72,7 @@ TEST(NeedlessCopiesTest, WriterReads) {
 }
 
 TEST(NeedlessCopiesTest, SeveralCopies) {
-  // Of the original and of the copy, early and late.
+  // Readers of the original and of the copy, early and late.
   EXPECT_EQ(CopiesLeft(R"(
   c = f32[8,8]{1,0} copy(x)
   d = f32[8,8]{1,0} copy(c)

@@ -104,7 +104,8 @@ class NestedPlanner {
   }
   void AddComputation(const HloComputation* computation,
                       const absl::flat_hash_set<std::string>& fused);
-  // Of the computations that an instruction runs: the sum, or the maximum.
+  // Adds up the bytes of the computations that an instruction runs, or takes
+  // their maximum unless they run `at_once`.
   int64_t CalleeBytes(const HloInstruction& inst, int64_t Computation::*bytes,
                       bool at_once) const;
   // LowerBoundBytes() with the bounds of callees instead of their needs.
@@ -126,7 +127,7 @@ class NestedPlanner {
   // is what they need together then.
   absl::StatusOr<Plan> LowerCallees(const HloInstruction& caller,
                                     int64_t bytes);
-  // Of a computation, whose problem may have other callees now.
+  // Plans a computation again, whose callees may have changed.
   // `useless_seconds`: of the whole program.
   absl::StatusOr<RematProgram> Search(const HloComputation* computation,
                                       const RematProblem& problem,
