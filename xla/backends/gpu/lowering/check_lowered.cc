@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
@@ -45,9 +46,13 @@ absl::Status CheckOne(const HloInstruction& hlo) {
 }  // namespace
 
 absl::Status CheckIsLowered(const HloInstruction& kernel) {
-  if (kernel.opcode() != HloOpcode::kFusion) return CheckOne(kernel);
-  for (const HloInstruction* hlo : kernel.fused_instructions()) {
-    RETURN_IF_ERROR(CheckOne(*hlo));
+  if (kernel.opcode() != HloOpcode::kFusion) {
+    RETURN_IF_ERROR(CheckOne(kernel));
+  }
+  for (const HloComputation* called : kernel.called_computations()) {
+    for (const HloInstruction* hlo : called->instructions()) {
+      RETURN_IF_ERROR(CheckIsLowered(*hlo));
+    }
   }
   return absl::OkStatus();
 }

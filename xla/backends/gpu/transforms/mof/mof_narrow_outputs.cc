@@ -13,8 +13,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
+#include "xla/backends/gpu/lowering/check_lowered.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/transforms/mof/mof_narrow_hosts.h"
 #include "xla/backends/gpu/transforms/mof/mof_narrow_parts.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
@@ -259,6 +261,11 @@ FusionDecision Narrower::Compare(const NarrowOutput& output,
   record->unfused_seconds = absl::ToDoubleSeconds(old_time);
   record->fused_seconds = absl::ToDoubleSeconds(new_time);
   if (saved <= 0) return FusionDecision::Forbid("saves no bytes");
+  if (context_.kernels_for == KernelTarget::kOwn) {
+    // It would leave the host without a lowering, too.
+    const absl::Status lowered = CheckIsLowered(*value);
+    if (!lowered.ok()) return FusionDecision::Forbid(lowered.message());
+  }
   if (new_time > old_time) {
     return FusionDecision::Forbid(absl::StrFormat(
         "slower by %.1f %%: %.2f > %.2f us", 100 * (new_time / old_time - 1),
