@@ -51,7 +51,7 @@ KIR_INDEX auto kir_rest(A a, B b) {
 KIR_INDEX auto kir_least(A a, B b) { return a < b ? a : b; }
 KIR_INDEX auto kir_most(A a, B b) { return a > b ? a : b; }
 KIR_INDEX auto kir_masked(A a, B b) { return a & b; }
-KIR_INDEX auto kir_align(A a, B b) { return (a + b - 1) / b * b; }
+KIR_INDEX auto kir_align(A a, B b) { return a + kir_floor_mod(-a, b); }
 KIR_INDEX bool kir_inside(A i, B n) { return i >= 0 && i < n; }
 KIR int kir_thread() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
