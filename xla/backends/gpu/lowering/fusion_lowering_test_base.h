@@ -84,6 +84,11 @@ class FusionLoweringTestBase : public ::testing::Test {
     return CompareWithEvaluator(
         text, [this](const HloInstruction& hlo) { return Lower(hlo); });
   }
+  // The parts of a kernel that computes what the evaluator does.
+  const std::vector<std::string>& KindsOf(absl::string_view text) {
+    EXPECT_EQ(Compare(text), absl::OkStatus());
+    return kinds_;
+  }
 
   int64_t threads_ = 128;
   int64_t min_transposed_ = 16;

@@ -16,7 +16,7 @@ using TransposeLoweringTest = FusionLoweringTestBase;
 // They are written on the way to the tile, also beside its last rows; what has
 // other operands is not.
 TEST_F(TransposeLoweringTest, WhatLiesAsTilesAreReadIsComputedFromTheirValues) {
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[3,35,50] parameter(0)
   q = f32[3,35,50] parameter(1)
@@ -29,20 +29,18 @@ ENTRY e {
   ROOT o = (f32[3,50,35], f32[3,35,50], f32[35,3,50], f32[105,50])
       tuple(n, x, r, b)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+              ElementsAre("transpose"));
   EXPECT_EQ(ops_["mul"], 1);
   device_threads_ = 1;
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = bf16[70,130] parameter(0)
   t = bf16[130,70] transpose(p), dimensions={1,0}
   n = bf16[70,130] negate(p)
   ROOT o = (bf16[130,70], bf16[70,130]) tuple(t, n)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose"));
-  EXPECT_EQ(Compare(R"(
+              ElementsAre("transpose"));
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[40,50] parameter(0)
   q = f32[40,50] parameter(1)
@@ -50,8 +48,7 @@ ENTRY e {
   n = f32[40,50] negate(q)
   ROOT o = (f32[50,40], f32[40,50]) tuple(t, n)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose", "loop"));
+              ElementsAre("transpose", "loop"));
 }
 
 // Neighbors of a tile's row would not lie next to each other there, in all rows
@@ -96,7 +93,7 @@ TEST_F(TransposeLoweringTest, WhatLiesOtherwiseIsNotWrittenWithTiles) {
 
 TEST_F(TransposeLoweringTest, TilesWriteOnceWhatTheyReadTogether) {
   // Other reads than that of the first tile do not write.
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[18,20] parameter(0)
   q = f32[18,20] parameter(1)
@@ -106,11 +103,10 @@ ENTRY e {
   x = f32[18,20] exponential(p)
   ROOT o = (f32[20,18], f32[18,20]) tuple(a, x)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+              ElementsAre("transpose"));
   EXPECT_EQ(ops_["exp"], 1);
   // A scale of rows is no reason.
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[18,20] parameter(0)
   q = f32[18,20] parameter(1)
@@ -121,10 +117,9 @@ ENTRY e {
   x = f32[18,20] multiply(q, b)
   ROOT o = (f32[20,18], f32[18,20]) tuple(t, x)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose", "loop"));
+              ElementsAre("transpose", "loop"));
   // One of two tiles writes it.
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[18,20,22] parameter(0)
   t = f32[18,22,20] transpose(p), dimensions={0,2,1}
@@ -132,11 +127,10 @@ ENTRY e {
   x = f32[18,20,22] exponential(p)
   ROOT o = (f32[18,22,20], f32[22,20,18], f32[18,20,22]) tuple(t, u, x)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("transpose", "transpose"));
+              ElementsAre("transpose", "transpose"));
   EXPECT_EQ(ops_["exp"], 1);
   // What products wrote is not written again.
-  EXPECT_EQ(Compare(R"(
+  EXPECT_THAT(KindsOf(R"(
 ENTRY e {
   p = f32[16,16] parameter(0)
   q = f32[16,16] parameter(1)
@@ -144,8 +138,7 @@ ENTRY e {
   t = f32[16,16] transpose(p), dimensions={1,0}
   ROOT o = (f32[16,16], f32[16,16]) tuple(t, d)
 })"),
-            absl::OkStatus());
-  EXPECT_THAT(kinds_, ElementsAre("dot", "transpose"));
+              ElementsAre("dot", "transpose"));
 }
 
 }  // namespace
