@@ -175,10 +175,14 @@ class Rewriter {
 }  // namespace
 
 int64_t SplitkRewriter::PartsOf(const Sizes& sizes, int64_t cores) {
+  const auto tiles_of = [](int64_t rows, int64_t columns) {
+    return CeilOfRatio(rows, kTileRows) * CeilOfRatio(columns, kTileColumns);
+  };
+  // The product of exchanged operands is as much work.
   const int64_t tiles =
       sizes.batches *
-      std::max<int64_t>(2, CeilOfRatio(sizes.rows, kTileRows) *
-                               CeilOfRatio(sizes.columns, kTileColumns));
+      std::max<int64_t>(2, std::min(tiles_of(sizes.rows, sizes.columns),
+                                    tiles_of(sizes.columns, sizes.rows)));
   // Products of that many sizes may exceed 64 bits.
   const double operands =
       static_cast<double>(sizes.batches) * static_cast<double>(sizes.depth);

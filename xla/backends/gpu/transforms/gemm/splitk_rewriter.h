@@ -54,10 +54,10 @@ class SplitkRewriter : public HloModulePass {
   };
 
   // The number of parts, a power of two, of a dot on a device with so many
-  // cores; 1: not split. Fitted to OpenXLA's choices on an H100 (134 of 136
-  // dots): the square root of depth over tiles (128 rows by 64 columns, two of
-  // them at least for each batch) while parts and tiles together are less than
-  // three for each core.
+  // cores; 1: not split. Fitted to OpenXLA's choices on an H100: the square
+  // root of depth over tiles (128 rows by 64 columns or 64 by 128, whichever
+  // are fewer; two at least for each batch) while parts and tiles together are
+  // less than three for each core.
   static int64_t PartsOf(const Sizes& sizes, int64_t cores);
 
  protected:

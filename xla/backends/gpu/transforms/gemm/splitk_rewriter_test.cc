@@ -23,6 +23,16 @@ TEST(SplitkRewriterTest, SplitsByTheRootOfDepthOverTiles) {
   EXPECT_EQ(Parts(2, 16, 16, 1536), 16);
 }
 
+TEST(SplitkRewriterTest, SplitsExchangedOperandsAlike) {
+  EXPECT_EQ(Parts(1, 192, 64, 1 << 16), 128);
+  EXPECT_EQ(Parts(1, 64, 192, 1 << 16), 128);
+  // Of 128 x 64 there would be six tiles, of 64 x 128 there are five.
+  EXPECT_EQ(Parts(1, 320, 128, 1 << 16), 64);
+  EXPECT_EQ(Parts(1, 128, 320, 1 << 16), 64);
+  EXPECT_EQ(Parts(1, 384, 192, 1 << 16), 32);
+  EXPECT_EQ(Parts(1, 192, 384, 1 << 16), 32);
+}
+
 TEST(SplitkRewriterTest, LeavesShortSumsAndLittleWorkWhole) {
   EXPECT_EQ(Parts(1, 64, 64, 128), 8);
   EXPECT_EQ(Parts(1, 64, 64, 127), 1);
