@@ -38,7 +38,7 @@ HloInstruction* GemmBody::AddDot() {
   DotDimensionNumbers dnums;
   for (int i = 0; i < 2; ++i) {
     const GemmOperand& operand = gemm_.operands[i];
-    factors[i] = Add(operand);
+    factors[i] = i == 1 && gemm_.HasOneOperand() ? factors[0] : Add(operand);
     const int64_t contracting =
         absl::c_find(operand.kinds, DotDimensionKind::kContracting) -
         operand.kinds.begin();

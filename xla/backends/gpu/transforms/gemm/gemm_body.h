@@ -26,6 +26,12 @@ struct Gemm {
   std::vector<HloInstruction*> epilogue;
   // The epilogue has the dimensions of the result as matrices, not the dot's.
   bool epilogue_of_matrices = false;
+
+  // Whether both operands are one value, seen as matrices of the same sizes.
+  bool HasOneOperand() const {
+    return dot->operand(0) == dot->operand(1) &&
+           operands[0].dims == operands[1].dims;
+  }
 };
 
 // The size of the dimension of that kind, which the operand must have.

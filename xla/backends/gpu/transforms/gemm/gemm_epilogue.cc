@@ -161,7 +161,7 @@ void DropWider(const HloInstruction& product,
 }  // namespace
 
 absl::StatusOr<HloInstruction*> TakeInTranspose(HloInstruction* dot) {
-  if (dot->operand_count() != 2) return dot;
+  if (dot->operand_count() != 2 || dot->HasControlDependencies()) return dot;
   std::vector<HloInstruction*> between;
   HloInstruction* last = dot;
   while (last->user_count() == 1 && !last->IsRoot() &&

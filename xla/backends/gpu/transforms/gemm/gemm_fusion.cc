@@ -66,7 +66,6 @@ std::optional<Gemm> FindGemm(HloInstruction* instruction, bool upstream) {
     if (!operand.has_value()) return std::nullopt;
     gemm.operands[i] = *std::move(operand);
   }
-  if (gemm.operands[0].source == gemm.operands[1].source) return std::nullopt;
   gemm.has_batch = gemm.operands[0].dims.size() == 3;
   if (gemm.has_batch) {
     gemm.result_dims.push_back(
@@ -91,6 +90,7 @@ bool SavesTime(const Gemm& gemm, const se::DeviceDescription& device,
   for (int64_t i = 0; i < 2; ++i) {
     const GemmOperand& operand = gemm.operands[i];
     if (!operand.IsComputed()) continue;
+    if (i == 1 && gemm.HasOneOperand()) break;  // one copy
     const double bytes = 2.0 * ShapeUtil::ByteSizeOfElementsRecursive(
                                    gemm.dot->operand(i)->shape());
     const absl::Duration copying =
@@ -109,6 +109,7 @@ int64_t FreeOperands(const Gemm& gemm) {
     taken += 1 + absl::c_count_if(operand.cuts, [](const auto& cut) {
                return cut.at != nullptr;
              });
+    if (gemm.HasOneOperand()) break;
   }
   return MaxOperandsAndOutputsPerFusion() - taken;
 }

@@ -43,6 +43,8 @@ struct GemmFusionOptions {
 // but a library's dot is assumed to be 25 % faster than a compiler's. So large
 // dots, which take longer to compute than to read, stay as they are.
 //
+// A value that is both operands of a dot is computed once, from one parameter.
+//
 // Elementwise instructions that follow such a dot, each the only reader of the
 // one before, become part of the kernel if their result is no wider than the
 // dot's, as many as the limit on a fusion's operands allows (gpu_fusible.h).
