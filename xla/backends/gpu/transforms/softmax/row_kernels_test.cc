@@ -36,39 +36,34 @@ ENTRY main {
   return names;
 }
 
-TEST(RowKernelsTest, TakesWhatLeadsToTheLastReductionAlone) {
-  EXPECT_EQ(OfLast(R"(
+// Two reductions, of which the second reads what the first goes back to.
+constexpr absl::string_view kFirst = R"(
   m = f32[64]{0} reduce(x, zero), dimensions={1}, to_apply=add
-  mb = f32[64,128]{1,0} broadcast(m), dimensions={0}
+  mb = f32[64,128]{1,0} broadcast(m), dimensions={0})";
+constexpr absl::string_view kSecond = R"(
   u = f32[64,128]{1,0} add(y, mb)
   t = f32[64]{0} reduce(u, zero), dimensions={1}, to_apply=add
-  tb = f32[64,128]{1,0} broadcast(t), dimensions={0}
-  ROOT d = f32[64,128]{1,0} multiply(x, tb))"),
+  tb = f32[64,128]{1,0} broadcast(t), dimensions={0})";
+
+TEST(RowKernelsTest, TakesWhatLeadsToTheLastReductionAlone) {
+  EXPECT_EQ(OfLast(absl::StrCat(kFirst, kSecond, R"(
+  ROOT d = f32[64,128]{1,0} multiply(x, tb))")),
             "mb u t tb d");
 }
 
 TEST(RowKernelsTest, LeavesOutsideWhatIsReadAgain) {
-  EXPECT_EQ(OfLast(R"(
-  m = f32[64]{0} reduce(x, zero), dimensions={1}, to_apply=add
-  mb = f32[64,128]{1,0} broadcast(m), dimensions={0}
-  u = f32[64,128]{1,0} add(y, mb)
-  t = f32[64]{0} reduce(u, zero), dimensions={1}, to_apply=add
-  tb = f32[64,128]{1,0} broadcast(t), dimensions={0}
-  ROOT d = f32[64,128]{1,0} multiply(u, tb))"),
+  EXPECT_EQ(OfLast(absl::StrCat(kFirst, kSecond, R"(
+  ROOT d = f32[64,128]{1,0} multiply(u, tb))")),
             "t tb d");
 }
 
 TEST(RowKernelsTest, NeedsAReductionThatGoesBackAfterAnother) {
-  EXPECT_EQ(OfLast(R"(
-  m = f32[64]{0} reduce(x, zero), dimensions={1}, to_apply=add
-  mb = f32[64,128]{1,0} broadcast(m), dimensions={0}
-  ROOT u = f32[64,128]{1,0} add(y, mb))"),
+  EXPECT_EQ(OfLast(absl::StrCat(kFirst, R"(
+  ROOT u = f32[64,128]{1,0} add(y, mb))")),
             "");
-  EXPECT_EQ(OfLast(R"(
-  m = f32[64]{0} reduce(x, zero), dimensions={1}, to_apply=add
-  mb = f32[64,128]{1,0} broadcast(m), dimensions={0}
+  EXPECT_EQ(OfLast(absl::StrCat(kFirst, R"(
   u = f32[64,128]{1,0} add(y, mb)
-  ROOT t = f32[64]{0} reduce(u, zero), dimensions={1}, to_apply=add)"),
+  ROOT t = f32[64]{0} reduce(u, zero), dimensions={1}, to_apply=add)")),
             "");
 }
 
