@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "xla/backends/gpu/transforms/gemm/convolution_dots.h"
 #include "xla/backends/gpu/transforms/gemm/cudnn_fused_conv_rewriter.h"
+#include "xla/backends/gpu/transforms/gemm/dynamic_slice_fusion_rewriter.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_fusion.h"
 #include "xla/backends/gpu/transforms/gemm/splitk_rewriter.h"
 #include "xla/backends/gpu/transforms/horizontal/horizontal_fusion.h"

@@ -8,7 +8,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 
 namespace xla::gpu {
 namespace {
@@ -131,9 +134,22 @@ std::string LibraryDot::ToString() const {
   return text + "}";
 }
 
-std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot) {
-  if (dot.opcode() != HloOpcode::kDot) return std::nullopt;
-  return MakeLibraryDot(dot, dot.operand(0)->shape(), dot.operand(1)->shape());
+const HloInstruction* DotOfLibrary(const HloInstruction& kernel) {
+  if (kernel.opcode() == HloOpcode::kDot) return &kernel;
+  if (!IsGpuFusionKind(kernel, kCustomFusionKind) ||
+      kernel.fused_expression_root()->opcode() != HloOpcode::kDot ||
+      FusionBackendConfigOf(kernel).custom_fusion_config().name() !=
+          kDynamicSliceFusion) {
+    return nullptr;
+  }
+  return kernel.fused_expression_root();
+}
+
+std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& kernel) {
+  const HloInstruction* dot = DotOfLibrary(kernel);
+  if (dot == nullptr) return std::nullopt;
+  return MakeLibraryDot(*dot, dot->operand(0)->shape(),
+                        dot->operand(1)->shape());
 }
 
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
@@ -194,6 +210,63 @@ std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
     return std::nullopt;
   }
   return library;
+}
+
+bool IsContiguousSlice(const HloInstruction& slice) {
+  const Shape& from = slice.operand(0)->shape();
+  const Shape& to = slice.shape();
+  if (!from.has_layout() || !to.has_layout() ||
+      from.layout().minor_to_major() != to.layout().minor_to_major() ||
+      (slice.opcode() == HloOpcode::kSlice &&
+       absl::c_any_of(slice.slice_strides(),
+                      [](int64_t stride) { return stride != 1; }))) {
+    return false;
+  }
+  bool is_cut = false;  // in a dimension that is more minor
+  for (int64_t dim : to.layout().minor_to_major()) {
+    if (is_cut && to.dimensions(dim) != 1) return false;
+    is_cut |= to.dimensions(dim) != from.dimensions(dim);
+  }
+  return true;
+}
+
+LibraryOperand FindLibraryOperand(const HloInstruction& kernel,
+                                  int64_t number) {
+  LibraryOperand found;
+  if (kernel.opcode() == HloOpcode::kDot) {
+    found.operand = number;
+    return found;
+  }
+  const HloInstruction* value = DotOfLibrary(kernel)->operand(number);
+  for (; value->opcode() != HloOpcode::kParameter; value = value->operand(0)) {
+    if (value->opcode() != HloOpcode::kSlice &&
+        value->opcode() != HloOpcode::kDynamicSlice) {
+      continue;
+    }
+    const Shape& from = value->operand(0)->shape();
+    const std::vector<int64_t> strides = Strides(from);
+    for (int64_t dim = 0; dim < from.dimensions_size(); ++dim) {
+      const int64_t most =
+          from.dimensions(dim) - value->shape().dimensions(dim);
+      if (most == 0) continue;
+      const int64_t bytes = strides[dim] * ShapeUtil::ByteSizeOfPrimitiveType(
+                                               from.element_type());
+      if (value->opcode() == HloOpcode::kSlice) {
+        found.offset += value->slice_starts(dim) * bytes;
+        continue;
+      }
+      const HloInstruction& start = *value->operand(1 + dim);
+      if (start.opcode() == HloOpcode::kParameter) {
+        found.starts.push_back({start.parameter_number(), most, bytes});
+      } else {
+        found.offset +=
+            std::clamp<int64_t>(*start.literal().GetFirstInteger(), 0, most) *
+            bytes;
+      }
+    }
+  }
+  found.operand = value->parameter_number();
+  return found;
 }
 
 }  // namespace xla::gpu

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
@@ -35,15 +37,48 @@ struct LibraryDot {
   std::string ToString() const;
 };
 
+// The custom_fusion_config's name of a library call on slices of its operands,
+// a fusion of kind "__custom_fusion".
+inline constexpr absl::string_view kDynamicSliceFusion = "dynamic_slice_fusion";
+
+// The dot that a kernel is: itself, or what such a fusion multiplies:
+//
+//   fused { p = f32[4,64,64] parameter(0)  i = s32[] parameter(1)  …
+//           s = f32[1,64,64] dynamic-slice(p, i, 0, 0)
+//           ROOT d = f32[32,64] dot(x, f32[64,64] bitcast(s)), … }
+//
+// null for others.
+const HloInstruction* DotOfLibrary(const HloInstruction& kernel);
+
 // Nothing where the kernel of our own is as good (fewer than 2^20
 // multiplications), where the library lacks the types or the dot names an
 // algorithm, or where no dimension of a matrix is contiguous or those of a role
 // do not make one.
-std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot);
+std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& kernel);
 
 // The same with operands of these shapes and layouts.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
                                          const Shape& lhs, const Shape& rhs);
+
+// Whether a slice or dynamic slice is one stretch of its operand's memory.
+bool IsContiguousSlice(const HloInstruction& slice);
+
+// Where an operand of a library's dot lies in an operand of its kernel.
+struct LibraryOperand {
+  // A start of a dynamic slice, which the device knows.
+  struct Start {
+    int64_t operand;  // of the kernel: a scalar
+    int64_t most;     // later starts are this one, negative ones 0
+    int64_t bytes;    // from a start to the next
+  };
+
+  int64_t operand = 0;  // of the kernel
+  int64_t offset = 0;   // in bytes
+  std::vector<Start> starts;
+};
+
+// Before: DotOfLibrary() of the kernel is known.
+LibraryOperand FindLibraryOperand(const HloInstruction& kernel, int64_t number);
 
 }  // namespace xla::gpu
 

@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
-#include "xla/backends/gpu/model/library_dot.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -37,6 +36,11 @@ std::string Indented(const std::string& text) {
       absl::StrCat("  ", absl::StrReplaceAll(text, {{"\n", "\n  "}}));
   result.resize(result.size() - 2);  // behind the last line
   return result;
+}
+
+// As the host reads an index.
+absl::string_view IntegerOfHost(PrimitiveType type) {
+  return type == S64 ? "long long" : type == U32 ? "unsigned int" : "int";
 }
 
 // As a statement that is part of another.
@@ -184,17 +188,38 @@ absl::StatusOr<ProgramSteps::Step> ProgramSteps::Launch(
   const std::string& name = kernel.kernel.name;
   std::string launch = absl::StrCat(
       "launch_", name, "(", absl::StrJoin(arguments, ", "), ", stream)");
+  bool needs_host = false;
   if (const std::optional<LibraryDot> dot = MakeLibraryDot(hlo)) {
     std::vector<std::string> places;
-    for (const HloInstruction* array : {hlo.operand(0), hlo.operand(1), &hlo}) {
-      ASSIGN_OR_RETURN(const int64_t offset, memory_.OffsetOf(array));
-      places.push_back(At(offset));
+    for (int64_t number : {0, 1}) {
+      const LibraryOperand operand = FindLibraryOperand(hlo, number);
+      needs_host |= !operand.starts.empty();
+      ASSIGN_OR_RETURN(places.emplace_back(), PlaceOf(hlo, operand));
     }
+    ASSIGN_OR_RETURN(const int64_t result, memory_.OffsetOf(&hlo));
+    places.push_back(At(result));
     launch = absl::StrCat("PRODUCT(", products_.size(), ", ", launch, ", ",
                           absl::StrJoin(places, ", "), ")");
     products_.push_back(dot->ToString());
   }
-  return Step{absl::StrCat("  RUN(\"", name, "\", ", launch, ");\n"), false, 1};
+  return Step{absl::StrCat("  RUN(\"", name, "\", ", launch, ");\n"),
+              needs_host, 1};
+}
+
+// Where the library reads it. The host has to know.
+absl::StatusOr<std::string> ProgramSteps::PlaceOf(
+    const HloInstruction& hlo, const LibraryOperand& operand) const {
+  ASSIGN_OR_RETURN(const int64_t base,
+                   memory_.OffsetOf(hlo.operand(operand.operand)));
+  std::string place = absl::StrCat(base + operand.offset);
+  for (const LibraryOperand::Start& start : operand.starts) {
+    const HloInstruction* index = hlo.operand(start.operand);
+    ASSIGN_OR_RETURN(const int64_t at, memory_.OffsetOf(index));
+    absl::StrAppend(&place, " + Start<",
+                    IntegerOfHost(index->shape().element_type()), ">(", at,
+                    ", ", start.most, ") * ", start.bytes);
+  }
+  return absl::StrCat("At(", place, ")");
 }
 
 // Whose condition need not run where it is known how often it holds.

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/backends/gpu/lowering/fusion_lowering.h"
+#include "xla/backends/gpu/model/library_dot.h"
 #include "xla/backends/gpu/program/program_constants.h"
 #include "xla/backends/gpu/program/program_memory.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -76,6 +77,8 @@ class ProgramSteps {
   absl::StatusOr<Function> FunctionOf(const HloComputation* computation);
   absl::StatusOr<Step> StepOf(const HloInstruction& hlo);
   absl::StatusOr<Step> Launch(const HloInstruction& hlo);
+  absl::StatusOr<std::string> PlaceOf(const HloInstruction& hlo,
+                                      const LibraryOperand& operand) const;
   absl::StatusOr<Step> While(const HloInstruction& hlo);
   absl::StatusOr<Step> Conditional(const HloInstruction& hlo);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_epilogue.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -29,18 +30,21 @@ bool IsReversed(const HloInstruction* filter) {
   return filter->opcode() == HloOpcode::kReverse;
 }
 
-bool IsForwardConvolution(const HloInstruction& hlo) {
+// Whether the library's calls for convolutions that compute no gradients do it.
+bool IsForward(const HloInstruction& convolution) {
+  const PrimitiveType type = convolution.shape().element_type();
+  return (type == F16 || type == BF16 || type == F32) &&
+         convolution.operand(0)->shape().element_type() == type &&
+         convolution.operand(1)->shape().element_type() == type &&
+         !window_util::HasBaseDilation(convolution.window()) &&
+         !window_util::HasWindowReversal(convolution.window()) &&
+         !IsReversed(convolution.operand(1));
+}
+
+// Other than those of filters' gradients, whose windows are large.
+bool IsConvolutionOfWindows(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kConvolution || hlo.operand_count() != 2 ||
-      hlo.HasControlDependencies() || hlo.batch_group_count() != 1) {
-    return false;
-  }
-  const PrimitiveType type = hlo.shape().element_type();
-  if ((type != F16 && type != BF16 && type != F32) ||
-      hlo.operand(0)->shape().element_type() != type ||
-      hlo.operand(1)->shape().element_type() != type ||
-      window_util::HasBaseDilation(hlo.window()) ||
-      window_util::HasWindowReversal(hlo.window()) ||
-      IsReversed(hlo.operand(1))) {
+      hlo.batch_group_count() != 1) {
     return false;
   }
   const ConvolutionDimensionNumbers& dims = hlo.convolution_dimension_numbers();
@@ -52,31 +56,66 @@ bool IsForwardConvolution(const HloInstruction& hlo) {
   return window <= places;
 }
 
+// A broadcast that a call may have for itself: nothing waits for it or for what
+// it broadcasts, nor do these wait.
+bool IsFreeBroadcast(const HloInstruction& value) {
+  return value.opcode() == HloOpcode::kBroadcast &&
+         !value.HasControlDependencies() &&
+         !value.operand(0)->HasControlDependencies();
+}
+
+bool IsBroadcastConstant(const HloInstruction& value) {
+  return IsFreeBroadcast(value) &&
+         hlo_query::IsScalarConstant(value.operand(0));
+}
+
 // The instructions that a call computes, the convolution first; with what they
 // broadcast.
 class Epilogue {
  public:
-  explicit Epilogue(HloInstruction* convolution)
+  Epilogue(HloInstruction* convolution, bool own)
       : convolution_(convolution), last_(convolution) {
     fused_ = {convolution};
-    while (Continue()) {
+    if (own && convolution->control_successors().empty()) {
+      for (HloInstruction* hlo :
+           FindMatrixEpilogue(*convolution, convolution->shape().dimensions(),
+                              MaxOperandsAndOutputsPerFusion() - 3)) {
+        TakeAny(hlo);
+      }
+      is_worth_a_call_ = last_ != convolution_;
+    } else {
+      while (Continue()) {
+      }
+      is_worth_a_call_ = has_bias_ || has_side_ || has_relu_;
     }
   }
 
   // All but a factor.
-  bool IsWorthACall() const { return has_bias_ || has_side_ || has_relu_; }
+  bool IsWorthACall() const { return is_worth_a_call_; }
   // The last first, operands after their readers.
   std::vector<HloInstruction*> Fused() const {
     return std::vector<HloInstruction*>(fused_.rbegin(), fused_.rend());
   }
 
  private:
-  // Takes in the only reader of the last one.
+  void TakeAny(HloInstruction* hlo) {
+    for (HloInstruction* operand : hlo->operands()) {
+      if (operand != last_ && IsFreeBroadcast(*operand)) AddBroadcast(operand);
+    }
+    Add(hlo);
+    last_ = hlo;
+  }
+
+  // Takes in the only reader of the last one. What must run after the last one
+  // may lead to another operand of its reader; what must run before either runs
+  // before the call.
   bool Continue() {
-    if (has_relu_ || last_->user_count() != 1 || last_->IsRoot()) return false;
+    if (has_relu_ || last_->user_count() != 1 || last_->IsRoot() ||
+        !last_->control_successors().empty()) {
+      return false;
+    }
     HloInstruction* user = last_->users()[0];
     if (user->operand_count() != 2 || user->operand(0) == user->operand(1) ||
-        user->HasControlDependencies() ||
         !ShapeUtil::Equal(user->shape(), convolution_->shape())) {
       return false;
     }
@@ -86,9 +125,9 @@ class Epilogue {
     if (!Takes(*user, *other)) return false;
     // The library reads all elements of another array, whatever they are.
     if (has_side_ == had_side) {
-      if (hlo_query::IsScalarConstant(other->operand(0))) {
-        Add(other->mutable_operand(0));
-      }
+      AddBroadcast(other);
+    } else if (HloInstruction* factor = FactorOf(*other)) {
+      AddBroadcast(factor);
       Add(other);
     }
     Add(user);
@@ -96,18 +135,33 @@ class Epilogue {
     return true;
   }
 
+  // The broadcast factor of a scaled array; null if there is none.
+  HloInstruction* FactorOf(const HloInstruction& side) const {
+    if (side.opcode() != HloOpcode::kMultiply ||
+        side.HasControlDependencies()) {
+      return nullptr;
+    }
+    for (int64_t i : {0, 1}) {
+      if (IsBroadcastConstant(*side.operand(i)) &&
+          ShapeUtil::Equal(side.operand(1 - i)->shape(),
+                           convolution_->shape())) {
+        return const_cast<HloInstruction*>(side.operand(i));
+      }
+    }
+    return nullptr;
+  }
+
   bool Takes(const HloInstruction& user, const HloInstruction& other) {
     switch (user.opcode()) {
       case HloOpcode::kMultiply:
-        return last_ == convolution_ &&
-               hlo_query::IsBroadcastOfScalarConstant(other);
+        return last_ == convolution_ && IsBroadcastConstant(other);
       case HloOpcode::kAdd: {
         bool& has = !has_bias_ && IsBias(other) ? has_bias_ : has_side_;
         if (has) return false;
         return has = true;
       }
       case HloOpcode::kMaximum:
-        return has_relu_ = hlo_query::IsBroadcastOfScalarConstant(other) &&
+        return has_relu_ = IsBroadcastConstant(other) &&
                            hlo_query::IsAllConstant(&other, 0);
       default:  // Nothing that the library computes after a convolution.
         return false;
@@ -118,9 +172,16 @@ class Epilogue {
   bool IsBias(const HloInstruction& value) const {
     const int64_t feature = convolution_->convolution_dimension_numbers()
                                 .output_feature_dimension();
-    return value.opcode() == HloOpcode::kBroadcast &&
+    return IsFreeBroadcast(value) &&
            absl::c_all_of(value.dimensions(),
                           [&](int64_t dim) { return dim == feature; });
+  }
+
+  void AddBroadcast(HloInstruction* broadcast) {
+    if (hlo_query::IsScalarConstant(broadcast->operand(0))) {
+      Add(broadcast->mutable_operand(0));
+    }
+    Add(broadcast);
   }
 
   void Add(HloInstruction* hlo) {
@@ -134,6 +195,7 @@ class Epilogue {
   bool has_bias_ = false;
   bool has_side_ = false;
   bool has_relu_ = false;
+  bool is_worth_a_call_ = false;
 };
 
 }  // namespace
@@ -141,15 +203,20 @@ class Epilogue {
 absl::StatusOr<bool> CudnnFusedConvRewriter::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  const bool own = options_.kernels_for == KernelTarget::kOwn;
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
     std::vector<HloInstruction*> convolutions;
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      if (IsForwardConvolution(*hlo)) convolutions.push_back(hlo);
+      if (IsConvolutionOfWindows(*hlo) &&
+          (options_.groups || hlo->feature_group_count() == 1) &&
+          (own || IsForward(*hlo))) {
+        convolutions.push_back(hlo);
+      }
     }
     for (HloInstruction* convolution : convolutions) {
-      const Epilogue epilogue(convolution);
+      const Epilogue epilogue(convolution, own);
       if (!epilogue.IsWorthACall()) continue;
       HloInstruction* fusion = computation->CreateFusionInstruction(
           epilogue.Fused(), HloInstruction::FusionKind::kCustom);

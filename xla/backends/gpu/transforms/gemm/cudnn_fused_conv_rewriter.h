@@ -4,10 +4,24 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace xla::gpu {
+
+struct CudnnFusedConvRewriterOptions {
+  KernelTarget kernels_for = KernelTarget::kXla;
+  bool groups = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("kernels-for", kernels_for,
+          "whose calls compute convolutions: xla's or own");
+    visit("groups", groups,
+          "fuse convolutions in groups of features, which may become loops");
+  }
+};
 
 // Fuses convolutions with what cuDNN computes after them in the same call:
 // a scalar factor, then a bias (for each feature, or one) and another array, in
@@ -23,15 +37,32 @@ namespace xla::gpu {
 // Each but the last is only read by the next. The library needs no second
 // result for what is in between, but reads y while it writes r, so they do not
 // share memory. All elements of y are in memory, also those of a broadcast: of
-// a second bias, or along another dimension. A factor alone is left to other
-// kernels.
+// a second bias, or along another dimension. If y is another array times a
+// scalar constant, the call reads that array and has the factor, too. A factor
+// alone is left to other kernels.
+//
+// kernels-for=own: what our own kernels of convolutions compute afterwards, all
+// that is elementwise (gemm_epilogue.h):
+//
+//   before: t = f32[2,8,8,4] tanh(multiply(c, broadcast(scale)))
+//   after:  t = f32[2,8,8,4] fusion(x, w, scale), kind=kCustom,
+//               calls={c, multiply, tanh}
+//
+// also of gradients by inputs and of other types.
+//
+// What must run before any of them runs before the call; the last is the first
+// that something else must wait for.
 //
 // Leaves alone: convolutions that compute gradients (of reversed or larger
 // filters, of batches in groups, of dilated inputs), as these calls have no
-// such form; types other than f16, bf16 and f32; control dependencies.
-// O(instructions).
+// such form; types other than f16, bf16 and f32; broadcasts with control
+// dependencies. O(instructions).
 class CudnnFusedConvRewriter : public HloModulePass {
  public:
+  explicit CudnnFusedConvRewriter(
+      const CudnnFusedConvRewriterOptions& options = {})
+      : options_(options) {}
+
   absl::string_view name() const override {
     return "cudnn-fused-convolution-rewriter";
   }
@@ -40,6 +71,9 @@ class CudnnFusedConvRewriter : public HloModulePass {
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  CudnnFusedConvRewriterOptions options_;
 };
 
 }  // namespace xla::gpu

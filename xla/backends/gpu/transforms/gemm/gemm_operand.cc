@@ -26,19 +26,6 @@ bool HasFloats(const HloInstruction& value) {
   return type == F16 || type == BF16 || type == F32;
 }
 
-// The operand if the instruction only gives the same memory another shape.
-HloInstruction* OperandOfView(const HloInstruction& value) {
-  const bool is_view =
-      value.opcode() == HloOpcode::kBitcast ||
-      (value.opcode() == HloOpcode::kReshape &&
-       ShapeUtil::ReshapeIsBitcast(value.operand(0)->shape(), value.shape()));
-  if (!is_view || value.shape().element_type() !=
-                      value.operand(0)->shape().element_type()) {
-    return nullptr;
-  }
-  return const_cast<HloInstruction*>(value.operand(0));
-}
-
 // The most dots that are looked at for one slice.
 constexpr int64_t kMaxReaders = 16;
 
@@ -192,6 +179,18 @@ HloInstruction* OperandOfStep(const HloInstruction& value) {
 }
 
 }  // namespace
+
+HloInstruction* OperandOfView(const HloInstruction& value) {
+  const bool is_view =
+      value.opcode() == HloOpcode::kBitcast ||
+      (value.opcode() == HloOpcode::kReshape &&
+       ShapeUtil::ReshapeIsBitcast(value.operand(0)->shape(), value.shape()));
+  if (!is_view || value.shape().element_type() !=
+                      value.operand(0)->shape().element_type()) {
+    return nullptr;
+  }
+  return const_cast<HloInstruction*>(value.operand(0));
+}
 
 HloInstruction* OnlyArrayOperand(const HloInstruction& hlo) {
   const HloInstruction* only = nullptr;

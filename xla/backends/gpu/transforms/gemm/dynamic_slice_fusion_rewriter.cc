@@ -1,0 +1,149 @@
+#include "xla/backends/gpu/transforms/gemm/dynamic_slice_fusion_rewriter.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/backends/gpu/model/library_dot.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_operand.h"
+#include "xla/hlo/analysis/library_calls.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+// Libraries are told that operands begin at multiples of so many bytes.
+constexpr int64_t kAlignment = 256;
+// The most readers that are looked at for one slice.
+constexpr int64_t kMaxReaders = 16;
+
+// OpenXLA has no such fusions of other custom calls. Products with vectors, and
+// those that sum nothing up, may become kernels that other ones fuse with.
+bool IsLibraryCall(const HloInstruction& hlo) {
+  if (hlo.opcode() != HloOpcode::kDot) {
+    return hlo.IsCustomCall({"__cublas$gemm", "__cublas$lt$matmul"}) &&
+           IsPureLibraryCall(hlo);
+  }
+  const std::optional<LibraryDot> dot = MakeLibraryDot(hlo);
+  return dot.has_value() && std::min({dot->rows, dot->columns, dot->depth}) > 1;
+}
+
+// All, directly or through views.
+bool OnlyLibraryCallsRead(const HloInstruction& value) {
+  return value.user_count() <= kMaxReaders && !value.IsRoot() &&
+         !value.HasControlDependencies() &&
+         absl::c_all_of(value.users(), [](const HloInstruction* user) {
+           return IsLibraryCall(*user) || (OperandOfView(*user) != nullptr &&
+                                           OnlyLibraryCallsRead(*user));
+         });
+}
+
+bool IsIndex(const HloInstruction& start) {
+  const PrimitiveType type = start.shape().element_type();
+  return type == S32 || type == S64 || type == U32;
+}
+
+// Whether it begins where the library expects operands, and is worth a call of
+// its own.
+bool IsSuitable(const HloInstruction& slice, int64_t min_dynamic_bytes) {
+  const Shape& from = slice.operand(0)->shape();
+  int64_t offset = 0;
+  int64_t stride = ShapeUtil::ByteSizeOfPrimitiveType(from.element_type());
+  bool is_dynamic = false;
+  for (int64_t dim : from.layout().minor_to_major()) {
+    const int64_t most = from.dimensions(dim) - slice.shape().dimensions(dim);
+    if (slice.opcode() == HloOpcode::kSlice) {
+      offset += slice.slice_starts(dim) * stride;
+    } else if (most != 0) {
+      // Any multiple of the stride.
+      offset |= stride % kAlignment;
+      const HloInstruction& start = *slice.operand(1 + dim);
+      if (start.opcode() != HloOpcode::kConstant) {
+        if (!IsIndex(start)) return false;
+        is_dynamic = true;
+      }
+    }
+    stride *= from.dimensions(dim);
+  }
+  return offset % kAlignment == 0 &&
+         (!is_dynamic ||
+          ShapeUtil::ByteSizeOf(slice.shape()) >= min_dynamic_bytes);
+}
+
+// The slice that the operand is, and what it is seen through; nothing if it
+// cannot be read where it is.
+std::vector<HloInstruction*> FindSlice(HloInstruction* operand,
+                                       int64_t min_dynamic_bytes) {
+  std::vector<HloInstruction*> path = {operand};
+  while (HloInstruction* viewed = OperandOfView(*path.back())) {
+    path.push_back(viewed);
+  }
+  const HloInstruction& slice = *path.back();
+  if (!HloPredicateIsOp<HloOpcode::kSlice, HloOpcode::kDynamicSlice>(&slice) ||
+      ShapeUtil::IsZeroElementArray(slice.shape()) ||
+      !IsContiguousSlice(slice) || !IsSuitable(slice, min_dynamic_bytes) ||
+      !IsInMemory(*slice.operand(0)) || !OnlyLibraryCallsRead(slice)) {
+    return {};
+  }
+  for (HloInstruction* start : path.back()->operands()) {
+    if (start->opcode() == HloOpcode::kConstant && start != slice.operand(0)) {
+      path.push_back(start);
+    }
+  }
+  return path;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DynamicSliceFusionRewriter::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (HloComputation* computation :
+       GetFusibleComputations(*module, execution_threads)) {
+    const std::vector<HloInstruction*> order =
+        computation->MakeInstructionPostOrder();
+    absl::flat_hash_map<const HloInstruction*, size_t> places;
+    std::vector<HloInstruction*> calls;
+    for (size_t i = 0; i < order.size(); ++i) {
+      places[order[i]] = i;
+      if (IsLibraryCall(*order[i])) calls.push_back(order[i]);
+    }
+    for (HloInstruction* call : calls) {
+      std::vector<HloInstruction*> fused = {call};
+      for (HloInstruction* operand : call->operands()) {
+        for (HloInstruction* hlo :
+             FindSlice(operand, options_.min_dynamic_bytes)) {
+          if (!absl::c_linear_search(fused, hlo)) fused.push_back(hlo);
+        }
+      }
+      if (fused.size() == 1) continue;
+      // Readers before what they read.
+      absl::c_sort(fused,
+                   [&](const HloInstruction* a, const HloInstruction* b) {
+                     return places.at(a) > places.at(b);
+                   });
+      HloInstruction* fusion = computation->CreateFusionInstruction(
+          fused, HloInstruction::FusionKind::kCustom);
+      fusion->set_raw_backend_config_string(absl::StrCat(
+          R"({"fusion_backend_config":{"kind":")", kCustomFusionKind,
+          R"(","custom_fusion_config":{"name":")", kDynamicSliceFusion,
+          R"("}}})"));
+      changed = true;
+    }
+  }
+  if (changed && module->has_schedule()) module->clear_schedule();
+  return changed;
+}
+
+}  // namespace xla::gpu
