@@ -33,13 +33,6 @@ int64_t WindowCount(int64_t lhs_size, const WindowDimension& wd) {
   return window_util::StridedBound(base, Extent(wd), wd.stride());
 }
 
-// Backward kinds have the window of the forward convolution.
-bool IsBackward(const HloInstruction& conv) {
-  const ConvolutionKind kind =
-      Cast<HloConvolutionInstruction>(&conv)->convolution_kind();
-  return kind == CONVOLUTION_KIND_DGRAD || kind == CONVOLUTION_KIND_WGRAD;
-}
-
 // The spatial dimension `i`, in the list of its role.
 void AddSpatialDim(const HloInstruction& conv, int64_t i,
                    DotConvolutionDimsInfo* info) {
@@ -85,6 +78,47 @@ bool BatchGroupsAreBatch(const HloInstruction& conv) {
              groups &&
          conv.operand(1)->shape().dimensions(
              dnums.kernel_output_feature_dimension()) == groups;
+}
+
+// Batches and features of a backward kind, as far as they are whole without
+// other groups.
+void AddBackwardDims(const HloInstruction& conv, DotConvolutionDimsInfo* info) {
+  const ConvolutionDimensionNumbers& dnums =
+      conv.convolution_dimension_numbers();
+  const bool one_batch_group = conv.batch_group_count() == 1;
+  const bool one_feature_group = conv.feature_group_count() == 1;
+  const int64_t lhs_batch = dnums.input_batch_dimension();
+  const int64_t lhs_feature = dnums.input_feature_dimension();
+  const int64_t kernel_in = dnums.kernel_input_feature_dimension();
+  const int64_t kernel_out = dnums.kernel_output_feature_dimension();
+  const int64_t output_batch = dnums.output_batch_dimension();
+  const int64_t output_feature = dnums.output_feature_dimension();
+  if (Cast<HloConvolutionInstruction>(&conv)->convolution_kind() ==
+      CONVOLUTION_KIND_DGRAD) {
+    if (one_batch_group) {
+      info->lhs_non_contracting_dims.push_back(
+          {lhs_batch, -1, output_batch, -1});
+    }
+    if (one_batch_group && one_feature_group) {
+      info->contracting_dims.push_back({lhs_feature, kernel_out, -1, -1});
+    }
+    if (one_feature_group) {
+      info->rhs_non_contracting_dims.push_back(
+          {-1, kernel_in, output_feature, -1});
+    }
+    return;
+  }
+  // rhs has the dimensions of the output, the result those of the kernel.
+  if (one_batch_group) {
+    info->contracting_dims.push_back({lhs_batch, output_batch, -1, -1});
+  }
+  if (one_feature_group) {
+    info->lhs_non_contracting_dims.push_back({lhs_feature, -1, kernel_in, -1});
+  }
+  if (one_batch_group && one_feature_group) {
+    info->rhs_non_contracting_dims.push_back(
+        {-1, output_feature, kernel_out, -1});
+  }
 }
 
 // How many of the `groups` along dimensions of the operands a part has that is
@@ -191,6 +225,12 @@ bool SpatialIsContracting(int64_t lhs_spatial_size, int64_t rhs_spatial_size,
          (!spatial_wd.window_reversal() || rhs_spatial_size == 1);
 }
 
+bool IsBackwardConvolution(const HloInstruction& conv) {
+  const ConvolutionKind kind =
+      Cast<HloConvolutionInstruction>(&conv)->convolution_kind();
+  return kind == CONVOLUTION_KIND_DGRAD || kind == CONVOLUTION_KIND_WGRAD;
+}
+
 DotConvolutionDimsInfo ParseDotGeneralFromDot(const HloInstruction* dot) {
   return ParseDotGeneral(dot, dot->dot_dimension_numbers());
 }
@@ -233,7 +273,10 @@ DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv) {
   info.lhs_shape_rank = conv->operand(0)->shape().dimensions().size();
   info.rhs_shape_rank = conv->operand(1)->shape().dimensions().size();
   info.output_shape_rank = conv->shape().dimensions().size();
-  if (IsBackward(*conv)) return info;
+  if (IsBackwardConvolution(*conv)) {
+    AddBackwardDims(*conv, &info);
+    return info;
+  }
   const int64_t lhs_batch = dnums.input_batch_dimension();
   const int64_t lhs_feature = dnums.input_feature_dimension();
   const int64_t rhs_in = dnums.kernel_input_feature_dimension();
@@ -270,10 +313,6 @@ CreateShardedConvForDotGeneralConvolution(
                      ", not a convolution"));
   }
   const auto& original = *Cast<HloConvolutionInstruction>(&conv);
-  if (IsBackward(conv)) {
-    return absl::UnimplementedError(absl::StrCat(
-        conv.name(), ": parts of a convolution of a backward kind"));
-  }
   const ConvolutionDimensionNumbers& dnums =
       conv.convolution_dimension_numbers();
   const Shape& lhs = sharded_lhs_hlo->shape();
@@ -300,7 +339,8 @@ CreateShardedConvForDotGeneralConvolution(
   TF_ASSIGN_OR_RETURN(Shape shape,
                       ShapeInference::InferConvolveShape(
                           lhs, rhs, feature_groups, batch_groups, window, dnums,
-                          conv.shape().element_type()));
+                          SparsityConfig(), conv.shape().element_type(),
+                          original.convolution_kind()));
   HloInstruction* operands[] = {sharded_lhs_hlo, sharded_rhs_hlo};
   return HloInstruction::CreateConvolve(
       shape, operands, feature_groups, batch_groups, window, dnums,

@@ -58,9 +58,14 @@ struct DotConvolutionDimsInfo {
 // Dimensions of a convolution. Groups with one feature each of lhs, rhs and
 // output (or of batch, rhs and output) are a batch dimension. Features in
 // larger groups are in no list, since part of them says nothing about part of
-// the output. Convolutions of a backward kind, whose window is that of the
-// forward one, have empty lists.
+// the output. Of a backward kind, whose window is that of the forward one,
+// batches and features alone are in lists: those of the kernel are exchanged
+// for the gradient of the input, and batches are contracted for that of the
+// kernel.
 DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv);
+
+// Whether a convolution is of a backward kind.
+bool IsBackwardConvolution(const HloInstruction& conv);
 
 // Dimensions of a dot; those of the output are batch, lhs and rhs
 // non-contracting, in this order.
@@ -73,7 +78,7 @@ DotConvolutionDimsInfo ParseDotGeneral(const HloInstruction* dot,
 // The convolution of parts of the operands of `conv`: windows of dimensions
 // that are those of a dot, and group counts, follow the shapes of the parts;
 // dimensions that slide keep their window. Errors: an instruction that is not a
-// convolution (or is of a backward kind), parts whose shapes do not fit.
+// convolution, parts whose shapes do not fit.
 absl::StatusOr<std::unique_ptr<HloInstruction>>
 CreateShardedConvForDotGeneralConvolution(
     const HloInstruction& conv, const DotConvolutionDimsInfo& dot_dnums,

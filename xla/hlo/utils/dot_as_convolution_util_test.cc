@@ -285,6 +285,25 @@ constexpr Case kCases[] = {
     {"f32[2,6,2]", "f32[1,2,4]",
      "f32[2,6,4] convolution(lhs, rhs), window={size=1}, "
      "dim_labels=b0f_0io->b0f"},
+    // Gradients of the input, and of the kernel.
+    {"f32[2,4,4]", "f32[3,6,4]",
+     "f32[2,8,6] convolution(lhs, rhs), window={size=3 pad=1_2 lhs_dilate=2}, "
+     "dim_labels=b0f_0io->b0f, convolution_kind=dgrad"},
+    {"f32[2,8,8]", "f32[3,2,8]",
+     "f32[2,8,8] convolution(lhs, rhs), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f, feature_group_count=4, convolution_kind=dgrad"},
+    {"f32[2,8,4]", "f32[3,2,4]",
+     "f32[4,8,2] convolution(lhs, rhs), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f, batch_group_count=2, convolution_kind=dgrad"},
+    {"f32[2,8,6]", "f32[2,4,8]",
+     "f32[3,6,8] convolution(lhs, rhs), window={size=3 stride=2 pad=0_1}, "
+     "dim_labels=b0f_0io->b0f, convolution_kind=wgrad"},
+    {"f32[2,8,4]", "f32[2,8,4]",
+     "f32[3,2,4] convolution(lhs, rhs), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f, feature_group_count=2, convolution_kind=wgrad"},
+    {"f32[4,8,2]", "f32[2,8,4]",
+     "f32[3,2,4] convolution(lhs, rhs), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f, batch_group_count=2, convolution_kind=wgrad"},
 };
 
 // Parts along any dimension that has a role make the whole again.
@@ -304,7 +323,7 @@ TEST(DotAsConvolutionTest, PartsMakeTheWhole) {
       }
     }
   }
-  EXPECT_EQ(checks, 21);
+  EXPECT_EQ(checks, 31);
 }
 
 // Half of the groups, of three features and of four batches.

@@ -17,6 +17,7 @@
 #include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
@@ -182,48 +183,65 @@ Rule DotRule(const HloInstruction& inst, const DotDimensionNumbers& dims) {
   return b.Build();
 }
 
+using DimNums = dot_as_convolution_util::DotConvolutionDimsInfo::DimNums;
+
+// Along a dimension where windows are small beside the input, that and the
+// result are cut alike and neighbors exchange their edges. Where they are as
+// large as the input, as for the gradient of a kernel, devices add up parts of
+// both operands.
+void MapSlidingDim(const HloInstruction& conv, const DimNums& dim,
+                   RuleBuilder* b) {
+  const WindowDimension& window = conv.window().dimensions(dim.spatial_dim);
+  const int64_t in = b->shape(0).dimensions(dim.lhs);
+  const int64_t out = b->shape(b->result()).dimensions(dim.output);
+  const int64_t base = in * window.base_dilation();
+  const int64_t reach = window.size() * window.window_dilation();
+  const int64_t steps = out * window.stride();
+  if (base == steps && reach * 2 <= base) {
+    b->MapAll({dim.lhs, -1, dim.output});
+  } else if (base == in && reach == in && steps * 2 <= in) {
+    b->MapAll({dim.lhs, dim.rhs, -1}, FactorKind::kReduction);
+  }
+}
+
+// Features that are convolved in groups of several: each group is computed by
+// itself, whatever is in it.
+void MapGroups(const HloInstruction& conv, RuleBuilder* b) {
+  const ConvolutionDimensionNumbers& dims =
+      conv.convolution_dimension_numbers();
+  const bool of_features = conv.feature_group_count() > 1;
+  const int factor = b->AddFactor(of_features ? conv.feature_group_count()
+                                              : conv.batch_group_count());
+  b->Map(0,
+         of_features ? dims.input_feature_dimension()
+                     : dims.input_batch_dimension(),
+         factor);
+  b->Map(1, dims.kernel_output_feature_dimension(), factor);
+  b->Map(b->result(), dims.output_feature_dimension(), factor);
+}
+
 Rule ConvolutionRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
-  const ConvolutionDimensionNumbers& dims =
-      inst.convolution_dimension_numbers();
-  const bool batch_groups = inst.batch_group_count() > 1;
-  const int64_t groups =
-      batch_groups ? inst.batch_group_count() : inst.feature_group_count();
-  if (!batch_groups) {
-    b.MapAll({dims.input_batch_dimension(), -1, dims.output_batch_dimension()});
+  const auto info = dot_as_convolution_util::ParseConvolutionDimsInfo(&inst);
+  for (const auto* dims : {&info.lhs_non_contracting_dims, &info.batch_dims}) {
+    for (const DimNums& dim : *dims) b.MapAll({dim.lhs, dim.rhs, dim.output});
   }
-  if (inst.feature_group_count() == 1) {
-    const int factor = b.AddFactor(
-        inst.operand(0)->shape().dimensions(dims.input_feature_dimension()),
-        FactorKind::kReduction);
-    b.Map(0, dims.input_feature_dimension(), factor);
-    b.Map(1, dims.kernel_input_feature_dimension(), factor);
+  for (const DimNums& dim : info.contracting_dims) {
+    b.MapAll({dim.lhs, dim.rhs, -1}, FactorKind::kReduction);
   }
-  if (groups == 1) {
-    b.MapAll({-1, dims.kernel_output_feature_dimension(),
-              dims.output_feature_dimension()});
-  } else {
-    // Each group is computed by itself, whatever is in it.
-    const int factor = b.AddFactor(groups);
-    b.Map(0,
-          batch_groups ? dims.input_batch_dimension()
-                       : dims.input_feature_dimension(),
-          factor);
-    b.Map(1, dims.kernel_output_feature_dimension(), factor);
-    b.Map(b.result(), dims.output_feature_dimension(), factor);
+  for (const DimNums& dim : info.rhs_non_contracting_dims) {
+    b.MapAll({-1, dim.rhs, dim.output});
   }
-  for (int i = 0; i < dims.input_spatial_dimensions_size(); ++i) {
-    const WindowDimension& window = inst.window().dimensions(i);
-    const int64_t in =
-        inst.operand(0)->shape().dimensions(dims.input_spatial_dimensions(i));
-    const int64_t out =
-        inst.shape().dimensions(dims.output_spatial_dimensions(i));
-    // Windows small beside the input: neighbors exchange their edges.
-    if (window.base_dilation() == 1 && in == out * window.stride() &&
-        window.size() * window.window_dilation() * 2 <= in) {
-      b.MapAll({dims.input_spatial_dimensions(i), -1,
-                dims.output_spatial_dimensions(i)});
-    }
+  const bool has_groups =
+      inst.feature_group_count() > 1 || inst.batch_group_count() > 1;
+  if (has_groups && !dot_as_convolution_util::IsBackwardConvolution(inst) &&
+      !b.HasFactor(
+          b.result(),
+          inst.convolution_dimension_numbers().output_feature_dimension())) {
+    MapGroups(inst, &b);
+  }
+  for (const DimNums& dim : info.conv_spatial_dims) {
+    MapSlidingDim(inst, dim, &b);
   }
   return b.Build();
 }

@@ -30,7 +30,8 @@ int RuleBuilder::AddFactor(int64_t size, OpShardingRule::Kind kind) {
   return static_cast<int>(rule_.factors.size()) - 1;
 }
 
-void RuleBuilder::MapAll(absl::Span<const int64_t> dims) {
+void RuleBuilder::MapAll(absl::Span<const int64_t> dims,
+                         OpShardingRule::Kind kind) {
   int64_t size = 0;
   bool same = true;
   for (size_t t = 0; t < dims.size(); ++t) {
@@ -39,8 +40,10 @@ void RuleBuilder::MapAll(absl::Span<const int64_t> dims) {
     same = same && (size == 0 || size == other);
     size = std::gcd(size, other);
   }
-  const int factor = AddFactor(size, same ? OpShardingRule::Kind::kPassThrough
-                                          : OpShardingRule::Kind::kPermutation);
+  if (!same && kind == OpShardingRule::Kind::kPassThrough) {
+    kind = OpShardingRule::Kind::kPermutation;
+  }
+  const int factor = AddFactor(size, kind);
   for (size_t t = 0; t < dims.size(); ++t) {
     if (dims[t] >= 0) Map(static_cast<int>(t), dims[t], factor);
   }

@@ -24,10 +24,14 @@ class RuleBuilder {
   }
   // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor. If
   // sizes differ, as for slices and pads, the factor has the greatest common
-  // divisor of all sizes and is a permutation factor, since shards do not line
-  // up.
-  void MapAll(absl::Span<const int64_t> dims);
+  // divisor of all sizes, and is a permutation factor instead of a pass-through
+  // one, since shards do not line up.
+  void MapAll(absl::Span<const int64_t> dims,
+              OpShardingRule::Kind kind = OpShardingRule::Kind::kPassThrough);
 
+  bool HasFactor(int tensor, int64_t dim) const {
+    return !rule_.tensors[tensor].dims[dim].empty();
+  }
   int num_tensors() const { return static_cast<int>(rule_.tensors.size()); }
   // The first tensor of the result.
   int result() const { return rule_.num_operands; }

@@ -10,9 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
@@ -224,11 +222,9 @@ struct GroupFactor {
 GroupFactor AddGroupFactor(const HloInstruction& conv, DotFactors* f) {
   const ConvolutionDimensionNumbers& dnums =
       conv.convolution_dimension_numbers();
-  const ConvolutionKind kind =
-      Cast<HloConvolutionInstruction>(&conv)->convolution_kind();
   const int64_t factor = dnums.output_feature_dimension();
-  if (f->result.factors[factor] >= 0 || kind == CONVOLUTION_KIND_DGRAD ||
-      kind == CONVOLUTION_KIND_WGRAD) {
+  if (f->result.factors[factor] >= 0 ||
+      dot_as_convolution_util::IsBackwardConvolution(conv)) {
     return {};
   }
   const bool of_features = conv.feature_group_count() > 1;
@@ -388,11 +384,12 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   const HloSharding& factors = shards.factors;
   if (!factors.IsTiledLeaf()) return nullptr;
   const HloSharding result_sharding = TensorSharding(factors, f.result);
+  std::vector<int64_t> masked = AddendDims(f.rhs, f.contracting);
   // Holes of dilated operands are zeros that meet padding of the kernel.
-  const auto& dnums = hlo->convolution_dimension_numbers();
-  std::vector<int64_t> masked(dnums.kernel_spatial_dimensions().begin(),
-                              dnums.kernel_spatial_dimensions().end());
-  masked.push_back(dnums.kernel_input_feature_dimension());
+  for (int64_t d :
+       hlo->convolution_dimension_numbers().kernel_spatial_dimensions()) {
+    masked.push_back(d);
+  }
   HloInstruction* local_lhs =
       FetchSpatial(lhs, TensorSharding(factors, f.lhs),
                    AddendDims(f.lhs, f.contracting), shards.lhs_cuts);
