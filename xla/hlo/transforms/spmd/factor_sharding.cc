@@ -4,11 +4,9 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -376,21 +374,10 @@ std::optional<HloSharding> ChooseFactorSharding(
   }
   absl::c_stable_sort(
       by_bound, [](const auto& a, const auto& b) { return a.first < b.first; });
-  // Candidates that differ in other factors move a tensor alike.
-  absl::flat_hash_map<std::tuple<const Shape*, HloSharding, HloSharding>,
-                      double>
-      known_bytes;
-  const auto route_bytes = [&](const Shape& shape, const HloSharding& from,
-                               const HloSharding& to) {
-    const auto [it, is_new] =
-        known_bytes.try_emplace(std::make_tuple(&shape, from, to), 0);
-    if (is_new) it->second = RouteBytes(shape, from, to);
-    return it->second;
-  };
   for (const auto& [bound, factors] : by_bound) {
     if (bound > best_cost) break;
     const double cost =
-        (price == nullptr ? Cost(*factors, tensors, summed, route_bytes)
+        (price == nullptr ? Cost(*factors, tensors, summed, RouteBytes)
                           : price(*factors)) +
         work / factors->NumTiles();
     // At equal cost more tiles, which mean less work and memory per device, but

@@ -138,9 +138,7 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
     const PartitionedHlo whole = Replicate();
     PartitionedHlo result = Relabel(whole, target);
     // Every device has what this one is said to have.
-    if (whole.sharding().IsReplicatedLeaf()) {
-      result.AddReshardCache(whole.sharding(), whole);
-    }
+    result.AddReshardCache(whole.sharding(), whole);
     return result;
   }
   // Values held everywhere by one who says so in other words.
