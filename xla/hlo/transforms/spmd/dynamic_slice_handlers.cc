@@ -12,7 +12,9 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -71,6 +73,49 @@ int64_t DimOfStraddlingSlice(const Shape& whole, const Shape& slice,
   return -1;
 }
 
+// Of the sum with which the owners of a slice send it to all: a device receives
+// every part twice.
+double BytesOfOwners(const HloInstruction& hlo, const HloSharding& input,
+                     absl::Span<const int64_t> sliced) {
+  double owners = 1;
+  for (int64_t d : sliced) owners *= ShardCountAtDim(input, d);
+  return 2 * (owners - 1) / owners *
+         ShapeSizeInBytes(MakePartitionedShape(
+             hlo.shape(), ReplicatedOnDims(input, sliced)));
+}
+
+// The sharding of the input of a dynamic slice under which fewest bytes move:
+// its own with cuts along sliced dimensions, of which `longer` ones cannot be
+// cut, or without, or that of the result.
+HloSharding CheapestShardingOfSlice(const HloInstruction& hlo,
+                                    const HloSharding& input,
+                                    absl::Span<const int64_t> sliced,
+                                    absl::Span<const int64_t> longer) {
+  HloSharding best = ReplicatedOnDims(input, longer);
+  // What is whole on all devices is so on one.
+  const HloSharding wanted = hlo.sharding().IsSingleDeviceLeaf()
+                                 ? HloSharding::Replicate()
+                                 : hlo.sharding();
+  if (!IsPriced(input) || !IsPriced(wanted)) {
+    return IsCut(best) ? best : ReplicatedOnDims(wanted, sliced);
+  }
+  const auto bytes = [&](const HloSharding& sharding) {
+    return RouteBytes(hlo.operand(0)->shape(), input, sharding) +
+           BytesOfOwners(hlo, sharding, sliced) +
+           RouteBytes(hlo.shape(), ReplicatedOnDims(sharding, sliced), wanted);
+  };
+  double fewest = bytes(best);
+  for (const HloSharding& sharding :
+       {ReplicatedOnDims(wanted, sliced), ReplicatedOnDims(input, sliced)}) {
+    const double sum = bytes(sharding);
+    if (sum < fewest || (sum == fewest && !IsCut(best))) {
+      best = sharding;
+      fewest = sum;
+    }
+  }
+  return best;
+}
+
 // The row `owner` has, in a conditional of which each branch is the broadcast
 // of one device: of all devices, the number of the branch is the same.
 HloInstruction* BroadcastOfOwner(
@@ -126,8 +171,8 @@ HloInstruction* RowOfOwner(const HloInstruction* hlo,
 // it cut costs a sum over its shards of something as large as the slice, of
 // which all but the owner's part are zeros.
 //
-// A dimension of which one element is taken stays cut: its owner sends the
-// element to all. So does one dimension of a short slice. Other sliced
+// A dimension of which one element is taken may stay cut: its owner sends the
+// element to all. So may one dimension of a short slice. Other sliced
 // dimensions are gathered.
 absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
@@ -151,13 +196,9 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   for (int64_t d : sliced) {
     if (hlo->shape().dimensions(d) != 1 && d != straddled) longer.push_back(d);
   }
-  HloSharding sharding = ReplicatedOnDims(input.sharding(), longer);
-  if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
-    sharding = ReplicatedOnDims(hlo->sharding(), sliced);
-  }
-  if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
-    return DefaultAction(hlo);
-  }
+  const HloSharding sharding =
+      CheapestShardingOfSlice(*hlo, input.sharding(), sliced, longer);
+  if (!IsCut(sharding)) return DefaultAction(hlo);
   HloInstruction* local_input = input.Reshard(sharding).hlo();
   const std::vector<HloInstruction*> offsets =
       MakePartitionOffsets(whole, sharding, partition_id_, &b_, sliced);
@@ -265,12 +306,16 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicUpdateSlice(
     return DefaultAction(hlo);
   }
   PartitionedHlo& input = GetPartitionedHlo(hlo->operand(0));
-  HloSharding sharding =
-      hlo->sharding().IsTiledLeaf() ? hlo->sharding() : input.sharding();
-  if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
-    return DefaultAction(hlo);
-  }
   const std::vector<int64_t> sliced = SlicedDims(whole, update_shape);
+  const HloSharding sharding = WhereLeastMoves(
+      *hlo,
+      {CuttingSharding(*hlo, input.sharding()),
+       input.sharding().IsTiledLeaf() ? input.sharding() : hlo->sharding()},
+      [&](int64_t operand, const HloSharding& result) {
+        if (operand > 1) return HloSharding::Replicate();
+        return operand == 0 ? result : ReplicatedOnDims(result, sliced);
+      });
+  if (!IsCut(sharding)) return DefaultAction(hlo);
   HloInstruction* local_input = input.Reshard(sharding).hlo();
   HloInstruction* update = Operand(hlo, 1, ReplicatedOnDims(sharding, sliced));
   const std::vector<HloInstruction*> offsets =
