@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/control_flow/while_loop_invariant_code_motion.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -92,6 +93,7 @@ class InvariantCode {
   bool Follow(HloInstruction* inst) {
     if (inst->opcode() == HloOpcode::kConstant) {
       varies_[inst] = false;
+      source_bytes_[inst] = ShapeUtil::ByteSizeOf(inst->shape(), 8);
       invariant_.insert(inst);
       return options_.constants && !IsTied(*inst);
     }
@@ -101,6 +103,7 @@ class InvariantCode {
       if (state_.IsInvariant(*element) && inst->shape().IsArray()) {
         invariant_.insert(inst);
         varies_[inst] = true;
+        source_bytes_[inst] = ShapeUtil::ByteSizeOf(inst->shape(), 8);
       }
       return false;
     }
@@ -115,17 +118,33 @@ class InvariantCode {
     varies_[inst] = absl::c_any_of(
         inst->operands(),
         [&](const HloInstruction* operand) { return varies_.at(operand); });
+    source_bytes_[inst] = ShapeUtil::ByteSizeOf(inst->shape(), 8);
+    if (!IsOfItsOwnKernel(*inst)) {
+      source_bytes_[inst] =
+          std::min(source_bytes_[inst], OperandSourceBytes(*inst));
+    }
     return true;
+  }
+
+  // The bytes that its operands take, or what these are computed from for free
+  // where they are read, whichever are fewer.
+  int64_t OperandSourceBytes(const HloInstruction& inst) const {
+    int64_t bytes = 0;
+    for (const HloInstruction* operand : inst.unique_operands()) {
+      bytes += source_bytes_.at(operand);
+    }
+    return bytes;
   }
 
   // Moving an instruction out saves its work in all trips but one, but its
   // value then occupies memory during the whole loop. Values much larger than
-  // their operands stay inside.
+  // what they are computed from stay inside.
   bool Pays(const HloInstruction& inst) const {
     if (inst.opcode() == HloOpcode::kConstant) return true;
     if (options_.expensive_only && !varies_.at(&inst)) return false;
     const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);
-    const int64_t from = OperandBytes(inst);
+    const int64_t from =
+        options_.expensive_only ? OperandSourceBytes(inst) : OperandBytes(inst);
     if (options_.size_inflation_ratio >= 0 &&
         bytes > options_.size_inflation_ratio * from) {
       return false;
@@ -185,6 +204,7 @@ class InvariantCode {
   LoopState state_;
   absl::flat_hash_set<const HloInstruction*> invariant_;
   absl::flat_hash_map<const HloInstruction*, bool> varies_;
+  absl::flat_hash_map<const HloInstruction*, int64_t> source_bytes_;
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> outside_;
 };
 
