@@ -113,8 +113,7 @@ absl::StatusOr<gpu::CudaProgram> MakeProgram(const HloOptOptions& options,
       return absl::FailedPreconditionError(absl::StrCat(
           "--emit=cuda: ", options.device, " does not run CUDA programs"));
     }
-    const auto& cuda = *capability.cuda_compute_capability();
-    program_options.device = absl::StrCat("sm_", cuda.major, cuda.minor);
+    program_options.described = gpu::GpuDeviceOf(device);
     program_options.lowering = gpu::LoweringOptionsFor(device);
   }
   return gpu::EmitCudaProgram(module, program_options);

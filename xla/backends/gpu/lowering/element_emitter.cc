@@ -364,6 +364,10 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
   if (hlo.opcode() == HloOpcode::kBitcastConvert) {
     return SplitOrJoinBits(hlo, indices);
   }
+  if (hlo.opcode() == HloOpcode::kCustomCall) {
+    return NotLowered(hlo, absl::StrCat("no kernel of ours computes ",
+                                        hlo.custom_call_target()));
+  }
   return NotLowered(hlo, "not lowered");
 }
 

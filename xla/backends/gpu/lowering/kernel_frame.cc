@@ -566,6 +566,13 @@ absl::Status KernelFrame::EmitPacked(const Result& result) {
 
 absl::StatusOr<LoweredKernel> KernelFrame::Finish() {
   RETURN_IF_ERROR(builder_.status());
+  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+  if (blocks_ > kMostBlocks) {
+    return NotLowered(
+        *body_.back(),
+        absl::StrCat(blocks_, " blocks, and a launch has at most ",
+                     kMostBlocks));
+  }
   kir::Launch launch;
   launch.grid = {AffineExpr(blocks_), AffineExpr(1), AffineExpr(1)};
   launch.block = {AffineExpr(threads_), AffineExpr(1), AffineExpr(1)};

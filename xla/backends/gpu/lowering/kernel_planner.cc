@@ -171,22 +171,24 @@ FusionLoweringOptions LoweringOptionsFor(
 
 GpuDevice GpuDeviceOf(const se::DeviceDescription& description) {
   const auto capability = description.cuda_compute_capability();
-  if (capability.major > 0) {
-    absl::StatusOr<GpuDevice> known =
-        FindGpuDevice(absl::StrCat(capability.major, ".", capability.minor));
-    if (known.ok()) return *known;
-  }
-  constexpr int kWarp = 32;
   GpuDevice device = AllGpuDevices().front();
+  const absl::StatusOr<GpuDevice> known =
+      FindGpuDevice(absl::StrCat(capability.major, ".", capability.minor));
+  if (known.ok()) device = *known;
+  const int64_t of_block =
+      std::max<int64_t>(description.shared_memory_per_block_optin(),
+                        description.shared_memory_per_block());
+  if (of_block > 0 || !known.ok()) {
+    device.shared_per_block = description.shared_memory_per_block();
+    device.shared_per_block_max = of_block;
+    device.shared_per_sm =
+        std::max<int64_t>(description.shared_memory_per_core(), of_block);
+    device.shared_reserved = description.reserved_shared_memory_per_block();
+  }
+  if (known.ok()) return device;
+  constexpr int kWarp = 32;
   device.name = "the device";
   device.compute_capability = 10 * capability.major + capability.minor;
-  device.shared_per_block = description.shared_memory_per_block();
-  device.shared_per_block_max =
-      std::max(description.shared_memory_per_block_optin(),
-               description.shared_memory_per_block());
-  device.shared_per_sm = std::max(description.shared_memory_per_core(),
-                                  device.shared_per_block_max);
-  device.shared_reserved = description.reserved_shared_memory_per_block();
   device.max_threads_per_sm =
       static_cast<int>(description.threads_per_core_limit());
   device.max_warps_per_sm = device.max_threads_per_sm / kWarp;

@@ -75,8 +75,8 @@ int PackedBits(const Shape& shape);
 // Unimplemented names opcode, reason and instruction for what one thread cannot
 // do for one element (sorts, collectives, custom calls, floats of less than a
 // byte), for dynamic shapes, and for kernels of more than
-// KernelBuilder::kMaxStatements statements. Complex numbers are pairs
-// (complex_parts.h).
+// KernelBuilder::kMaxStatements statements or more blocks than a launch has.
+// Complex numbers are pairs (complex_parts.h).
 absl::StatusOr<LoweredKernel> LowerLoop(
     const HloInstruction& hlo, const LoopLoweringOptions& options = {});
 

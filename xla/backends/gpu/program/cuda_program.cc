@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,6 @@
 #include "xla/backends/gpu/program/program_memory.h"
 #include "xla/backends/gpu/program/program_runtime.h"
 #include "xla/backends/gpu/program/program_steps.h"
-#include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/file_util.h"
@@ -203,9 +203,12 @@ absl::StatusOr<CudaProgram> EmitCudaProgram(const HloModule& module,
         absl::StrCat("module ", module.name(), " is for ", devices,
                      " devices, a program for one"));
   }
-  ASSIGN_OR_RETURN(const GpuDevice device, FindGpuDevice(options.device));
+  std::optional<GpuDevice> device = options.described;
+  if (!device.has_value()) {
+    ASSIGN_OR_RETURN(device, FindGpuDevice(options.device));
+  }
   const std::unique_ptr<HloModule> copy = module.Clone("");
-  return ProgramWriter(options, device).Write(copy.get());
+  return ProgramWriter(options, *device).Write(copy.get());
 }
 
 absl::Status WriteCudaProgram(const CudaProgram& program,

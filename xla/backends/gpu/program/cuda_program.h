@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_PROGRAM_CUDA_PROGRAM_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/lowering/fusion_lowering.h"
+#include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 // A scheduled module as a CUDA program that needs no framework: readable
@@ -44,6 +46,8 @@ namespace xla::gpu {
 
 struct CudaProgramOptions {
   std::string device = "sm_90";  // whose shared memory kernels may use
+  // The same as somebody describes it; if there is one, it counts.
+  std::optional<GpuDevice> described;
   FusionLoweringOptions lowering;
   // Constants go into the source, as text.
   int64_t max_constant_bytes = int64_t{16} << 20;
