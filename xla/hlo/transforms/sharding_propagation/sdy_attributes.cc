@@ -147,7 +147,10 @@ class SdyParser : public SdyLexer {
     ASSIGN_OR_RETURN(const int64_t pre_size, Int());
     RETURN_IF_ERROR(Expect(")"));
     ASSIGN_OR_RETURN(const int64_t size, Int());
-    return AxisRef(*axis, AxisRef::SubAxis{pre_size, size});
+    absl::StatusOr<AxisRef> part =
+        AxisRef::Create(*axis, AxisRef::SubAxis{pre_size, size});
+    if (!part.ok()) return Error(part.status().message());
+    return part;
   }
 
   absl::StatusOr<std::vector<AxisRef>> Axes(const Mesh& mesh) {

@@ -84,6 +84,9 @@ TEST(SdyAttributesTest, BadTexts) {
         "#sdy.sharding<@m, [{\"a\"}, {\"a\"}]>",
         "#sdy.sharding<@m, [{\"b\":(3)2}]>",
         "#sdy.sharding<@m, [{\"b\":(1)3}]>",
+        "#sdy.sharding<@m, [{\"b\":(0)2}]>",
+        "#sdy.sharding<@m, [{\"b\":(1)1}]>",
+        "#sdy.sharding<@m, [{\"b\":(-1)2}]>",
         "#sdy.sharding<@m, [{\"a\"}]> more"}) {
     auto sharding = ParseSdySharding(text, Meshes());
     EXPECT_EQ(sharding.status().code(), absl::StatusCode::kInvalidArgument)
