@@ -172,6 +172,12 @@ HloSharding DefaultSharding(const HloInstruction& hlo) {
     return hlo_sharding_util::ReverseSharding(hlo.operand(0)->sharding(),
                                               hlo.dimensions());
   }
+  // Text may leave the instruction out: add(t#0, t#1).
+  if (hlo.opcode() == HloOpcode::kGetTupleElement && hlo.user_count() > 0 &&
+      hlo.operand(0)->has_sharding() && hlo.operand(0)->sharding().IsTuple()) {
+    return hlo.operand(0)->sharding().GetSubSharding(hlo.operand(0)->shape(),
+                                                     {hlo.tuple_index()});
+  }
   return HloSharding::Single(ShardedShape(hlo), HloSharding::Replicate());
 }
 

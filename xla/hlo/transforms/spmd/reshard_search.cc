@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/spmd/reshard_search.h"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -243,11 +244,30 @@ void ReshardSearch::Permutes(const CutAxes& cuts, double cost) {
     Relax(cuts, cost, ReshardStep::Kind::kPermute, std::move(after),
           Bytes(cuts));
   };
-  bool alike = cuts != target_;
-  for (size_t d = 0; d < cuts.size(); ++d) {
-    alike &= Tiles(axes_, cuts[d]) == Tiles(axes_, target_[d]);
+  // The axes of the target, and behind them those in use that gathers remove.
+  CutAxes in_front = target_;
+  std::vector<int> others;
+  for (const std::vector<int>& dim : cuts) {
+    absl::c_copy_if(dim, std::back_inserter(others), [&](int i) {
+      return absl::c_none_of(target_, [&](const std::vector<int>& wanted) {
+        return absl::c_linear_search(wanted, i);
+      });
+    });
   }
-  if (alike) permute(target_);
+  bool fits = true;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const int64_t tiles = Tiles(axes_, cuts[d]);
+    for (auto it = others.begin(); it != others.end();) {
+      if (tiles % (Tiles(axes_, in_front[d]) * axes_[*it].size) == 0) {
+        in_front[d].push_back(*it);
+        it = others.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    fits &= Tiles(axes_, in_front[d]) == tiles;
+  }
+  if (fits && in_front != cuts) permute(std::move(in_front));
   const std::vector<int> copies = Copies(cuts);
   for (size_t d = 0; d < cuts.size(); ++d) {
     for (size_t i = 0; i < cuts[d].size(); ++i) {
