@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -28,8 +29,8 @@
 namespace xla::spmd {
 namespace {
 
-// Along which shards stay where they are, although windows reach through all of
-// them: what gathers would send more of.
+// Along which shards may stay where they are, although windows reach through
+// all of them.
 std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
                                              const HloSharding& sharding) {
   std::vector<CumulativeWindow> result;
@@ -45,6 +46,35 @@ std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
   return result;
 }
 
+// The sharding that the users of result `i` get.
+HloSharding WantedSharding(const HloInstruction& hlo, int64_t i) {
+  const HloSharding& sharding = hlo.sharding().IsTuple()
+                                    ? hlo.sharding().tuple_elements()[i]
+                                    : hlo.sharding();
+  // What is whole on all devices is so on one.
+  return sharding.IsSingleDeviceLeaf() ? HloSharding::Replicate() : sharding;
+}
+
+// What a device receives where windows are computed under `sharding`; nullopt
+// if shardings of operands or results have no price.
+std::optional<double> BytesUnder(const HloInstruction& hlo,
+                                 absl::Span<const HloSharding> operands,
+                                 absl::Span<const WindowDim> windows,
+                                 const HloSharding& sharding) {
+  double bytes = 0;
+  for (int64_t i = 0; i < operands.size(); ++i) {
+    const HloSharding wanted = WantedSharding(hlo, i);
+    if (!IsPriced(operands[i]) || !IsPriced(wanted)) return std::nullopt;
+    const Shape& operand = hlo.operand(i)->shape();
+    const Shape& result =
+        hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(i) : hlo.shape();
+    bytes += RouteBytes(operand, operands[i], sharding) +
+             BytesOfWindows(operand, sharding, result, windows) +
+             RouteBytes(result, sharding, wanted);
+  }
+  return bytes;
+}
+
 // Where windows are computed so that fewest bytes move, with what neighbors
 // exchange: under the sharding of the (first) operand, after which results
 // move, too, or under that of the result; without cuts along dimensions that
@@ -55,49 +85,58 @@ std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
 HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
                                       absl::Span<const HloSharding> operands,
                                       absl::Span<const WindowDim> windows) {
-  const bool tuple = hlo.shape().IsTuple();
-  const auto result = [&](int64_t i) -> const Shape& {
-    return tuple ? hlo.shape().tuple_shapes(i) : hlo.shape();
-  };
-  const auto wanted = [&](int64_t i) {
-    const HloSharding& sharding = tuple && hlo.sharding().IsTuple()
-                                      ? hlo.sharding().tuple_elements()[i]
-                                      : hlo.sharding();
-    // What is whole on all devices is so on one.
-    return sharding.IsSingleDeviceLeaf() ? HloSharding::Replicate() : sharding;
-  };
   const Shape& whole = hlo.operand(0)->shape();
-  HloSharding best = ShardingOfWindows(operands[0], whole, result(0), windows);
-  for (int64_t i = 0; i < operands.size(); ++i) {
-    if (!IsPriced(operands[i]) || !IsPriced(wanted(i))) return best;
-  }
-  const auto bytes = [&](const HloSharding& sharding) {
-    double sum = 0;
-    for (int64_t i = 0; i < operands.size(); ++i) {
-      const Shape& operand = hlo.operand(i)->shape();
-      sum += RouteBytes(operand, operands[i], sharding) +
-             BytesOfWindows(operand, sharding, result(i), windows) +
-             RouteBytes(result(i), sharding, wanted(i));
-    }
-    return sum;
-  };
+  const Shape& result =
+      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+  const HloSharding wanted = WantedSharding(hlo, 0);
+  HloSharding best = ShardingOfWindows(operands[0], whole, result, windows);
   std::vector<int64_t> moved;
   for (int64_t d = 0; d < windows.size(); ++d) {
     if (windows[d].moves) moved.push_back(d);
   }
-  double fewest = bytes(best);
-  if (fewest == 0) return best;
+  std::optional<double> fewest = BytesUnder(hlo, operands, windows, best);
+  if (!fewest.has_value() || *fewest == 0) return best;
   for (const HloSharding& sharding :
-       {ShardingOfWindows(wanted(0), whole, result(0), windows),
-        ReplicatedOnDims(wanted(0), moved), ReplicatedOnDims(best, moved),
+       {ShardingOfWindows(wanted, whole, result, windows),
+        ReplicatedOnDims(wanted, moved), ReplicatedOnDims(best, moved),
         HloSharding::Replicate()}) {
-    const double sum = bytes(sharding);
-    if (sum < fewest) {
+    const std::optional<double> sum =
+        BytesUnder(hlo, operands, windows, sharding);
+    if (*sum < *fewest) {
       best = sharding;
       fewest = sum;
     }
   }
   return best;
+}
+
+// Whether windows that stay `in_place` under `stays`, of which shards exchange
+// totals along the dimensions of `cuts`, cost at most what they do under
+// `gathered`: bytes, and the work of all devices where all compute the whole.
+bool TotalsPay(const HloInstruction& hlo,
+               absl::Span<const HloSharding> operands,
+               absl::Span<const CumulativeWindow> cuts,
+               absl::Span<const WindowDim> in_place, const HloSharding& stays,
+               absl::Span<const WindowDim> windows,
+               const HloSharding& gathered) {
+  std::optional<double> bytes = BytesUnder(hlo, operands, in_place, stays);
+  if (!bytes.has_value()) return true;
+  double flops = 0;
+  for (int64_t i = 0; i < operands.size(); ++i) {
+    const Shape& operand = hlo.operand(i)->shape();
+    for (const CumulativeWindow& cut : cuts) {
+      Shape totals = MakePartitionedShape(operand, stays);
+      totals.set_dimensions(cut.dim, 1);
+      *bytes +=
+          ShapeSizeInBytes(totals) * (ShardCountAtDim(stays, cut.dim) - 1);
+      flops += static_cast<double>(ShapeUtil::ElementsIn(operand)) *
+               operand.dimensions(cut.dim);
+    }
+  }
+  const double work = WorkOfFlops(flops);
+  return *bytes + work / stays.NumTiles() <=
+         *BytesUnder(hlo, operands, windows, gathered) +
+             work / gathered.NumTiles();
 }
 
 // The reversed dimensions along which shards are uneven.
@@ -213,18 +252,30 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   if (neutral.has_value()) {
     cumulative = CumulativeCuts(*hlo, operand.sharding());
   }
-  for (const CumulativeWindow& cut : cumulative) {
-    windows[cut.dim].moves = false;
-  }
   const int64_t inputs = hlo->operand_count() / 2;
   std::vector<HloSharding> shardings;
   for (int64_t i = 0; i < inputs; ++i) {
     shardings.push_back(GetPartitionedHlo(hlo->operand(i)).sharding());
   }
   HloSharding sharding =
-      neutral.has_value() && cumulative.empty()
+      neutral.has_value()
           ? CheapestShardingOfWindows(*hlo, shardings, windows)
           : ShardingOfWindows(operand.sharding(), whole, result, windows);
+  if (!cumulative.empty()) {
+    std::vector<WindowDim> in_place = windows;
+    for (const CumulativeWindow& cut : cumulative) {
+      in_place[cut.dim].moves = false;
+    }
+    const HloSharding stays =
+        ShardingOfWindows(operand.sharding(), whole, result, in_place);
+    if (TotalsPay(*hlo, shardings, cumulative, in_place, stays, windows,
+                  sharding)) {
+      sharding = stays;
+      windows = std::move(in_place);
+    } else {
+      cumulative.clear();
+    }
+  }
   if (!neutral.has_value()) {
     std::vector<int64_t> moved;
     for (int64_t d = 0; d < rank; ++d) {
