@@ -41,6 +41,18 @@ Case ElementTypes(uint64_t seed) {
   return Annotated(RandomModule(seed, options), seed);
 }
 
+RandomModuleOptions OfRareTypes(uint64_t seed) {
+  RandomModuleOptions options = ModulesToPartition(seed);
+  options.types = {S2,       U2,     S4,       U4,     S16,        U16,
+                   F4E2M1FN, F8E3M4, F8E4M3FN, F8E5M2, F8E4M3FNUZ, C128};
+  return options;
+}
+
+// Smaller than a byte, floats of one byte, and the largest.
+Case RareTypes(uint64_t seed) {
+  return Annotated(RandomModule(seed, OfRareTypes(seed)), seed);
+}
+
 Case EmptyDimensions(uint64_t seed) {
   RandomModuleOptions options = ModulesToPartition(seed);
   options.zero_sized_every = 4;
@@ -110,6 +122,11 @@ Case ManualSubgroups(uint64_t seed) {
   return {Region(options, seed, manual, free), manual * free};
 }
 
+Case RareTypesInSubgroups(uint64_t seed) {
+  const int64_t free = 2 + static_cast<int64_t>(seed % 3);
+  return {Region(OfRareTypes(seed), seed, /*manual=*/2, free), 2 * free};
+}
+
 struct Kind {
   const char* name;
   Case (*make)(uint64_t seed);
@@ -138,14 +155,14 @@ TEST_P(SpmdRandomKindsTest, DevicesGiveTheShardsOfTheResult) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, SpmdRandomKindsTest,
-    ::testing::Values(Kind{"ElementTypes", ElementTypes},
-                      Kind{"EmptyDimensions", EmptyDimensions},
-                      Kind{"LongDimensions", LongDimensions},
-                      Kind{"NamedAxes", NamedAxes}, Kind{"Addends", Addends},
-                      Kind{"AnyNumbers", AnyNumbers},
-                      Kind{"ControlFlow", ControlFlow},
-                      Kind{"ManualRegion", ManualRegion},
-                      Kind{"ManualSubgroups", ManualSubgroups}),
+    ::testing::Values(
+        Kind{"ElementTypes", ElementTypes}, Kind{"RareTypes", RareTypes},
+        Kind{"RareTypesInSubgroups", RareTypesInSubgroups},
+        Kind{"EmptyDimensions", EmptyDimensions},
+        Kind{"LongDimensions", LongDimensions}, Kind{"NamedAxes", NamedAxes},
+        Kind{"Addends", Addends}, Kind{"AnyNumbers", AnyNumbers},
+        Kind{"ControlFlow", ControlFlow}, Kind{"ManualRegion", ManualRegion},
+        Kind{"ManualSubgroups", ManualSubgroups}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
