@@ -69,6 +69,18 @@ std::vector<std::string> NamesOf(Range&& range) {
 
 class HloModuleTest : public ::testing::Test {
  protected:
+  // An entry that calls `a`, beside `b`, and a schedule of all three.
+  void ScheduleCall() {
+    HloComputation* a = module_.AddEmbeddedComputation(NegateComputation("a"));
+    HloComputation* entry = module_.AddEntryComputation(CallAll("entry", {a}));
+    HloComputation* b = module_.AddEmbeddedComputation(NegateComputation("b"));
+    HloSchedule schedule(&module_);
+    for (HloComputation* c : {a, b, entry}) {
+      schedule.set_sequence(c, c->MakeInstructionPostOrder());
+    }
+    ASSERT_TRUE(module_.set_schedule(schedule).ok());
+  }
+
   HloModule module_{"m", HloModuleConfig()};
 };
 
@@ -133,14 +145,9 @@ TEST_F(HloModuleTest, PostOrderOfADiamond) {
 // Between a change and the update of the schedule, as many instructions may be
 // new as are gone.
 TEST_F(HloModuleTest, PostOrderWhereTheScheduleIsStale) {
-  HloComputation* a = module_.AddEmbeddedComputation(NegateComputation("a"));
-  HloComputation* entry = module_.AddEntryComputation(CallAll("entry", {a}));
-  HloComputation* b = module_.AddEmbeddedComputation(NegateComputation("b"));
-  HloSchedule schedule(&module_);
-  for (HloComputation* c : {a, b, entry}) {
-    schedule.set_sequence(c, c->MakeInstructionPostOrder());
-  }
-  ASSERT_TRUE(module_.set_schedule(schedule).ok());
+  ScheduleCall();
+  HloComputation* entry = module_.entry_computation();
+  HloComputation* b = module_.GetComputationWithName("b");
   HloInstruction* call = entry->root_instruction();
   ASSERT_TRUE(entry
                   ->ReplaceWithNewInstruction(
@@ -152,14 +159,9 @@ TEST_F(HloModuleTest, PostOrderWhereTheScheduleIsStale) {
 }
 
 TEST_F(HloModuleTest, PostOrderWhereTheScheduleLacksInstructions) {
-  HloComputation* a = module_.AddEmbeddedComputation(NegateComputation("a"));
-  HloComputation* entry = module_.AddEntryComputation(CallAll("entry", {a}));
-  HloComputation* b = module_.AddEmbeddedComputation(NegateComputation("b"));
-  HloSchedule schedule(&module_);
-  for (HloComputation* c : {a, b, entry}) {
-    schedule.set_sequence(c, c->MakeInstructionPostOrder());
-  }
-  ASSERT_TRUE(module_.set_schedule(schedule).ok());
+  ScheduleCall();
+  HloComputation* entry = module_.entry_computation();
+  HloComputation* b = module_.GetComputationWithName("b");
   entry->set_root_instruction(entry->AddInstruction(
       HloInstruction::CreateCall(F32Scalar(), {entry->root_instruction()}, b)));
   EXPECT_THAT(Names(module_.MakeComputationPostOrder(/*dfs_postorder=*/true)),
