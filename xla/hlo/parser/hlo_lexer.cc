@@ -1,5 +1,6 @@
 #include "xla/hlo/parser/hlo_lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -126,8 +127,8 @@ bool HloLexer::SkipBlanks() {
     while (p < end_ && Is(*p, kBlank)) ++p;
     if (p + 1 >= end_ || *p != '/') break;
     if (p[1] == '/') {
-      const void* newline = std::memchr(p, '\n', end_ - p);
-      p = newline == nullptr ? end_ : static_cast<const char*>(newline);
+      const absl::string_view rest(p, end_ - p);
+      p += std::min(rest.find_first_of("\r\n"), rest.size());
     } else if (p[1] == '*') {
       absl::string_view rest(p + 2, end_ - (p + 2));
       size_t close = rest.find("*/");

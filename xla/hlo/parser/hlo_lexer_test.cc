@@ -238,6 +238,7 @@ TEST(HloLexerTest, CommentsSeparateTokens) {
             (Tokens{K::kIdent, K::kIdent, K::kIdent}));
   EXPECT_EQ(Kinds("a// to the end"), Tokens{K::kIdent});
   EXPECT_EQ(Kinds("a // CR LF\r\nb"), (Tokens{K::kIdent, K::kIdent}));
+  EXPECT_EQ(Kinds("a // CR\rb"), (Tokens{K::kIdent, K::kIdent}));
   EXPECT_EQ(Kinds("/* {\" // */a"), Tokens{K::kIdent});
   HloLexer lexer("a /* no end");
   EXPECT_EQ(lexer.Lex(), K::kIdent);

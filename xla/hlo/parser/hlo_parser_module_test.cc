@@ -285,6 +285,18 @@ TEST(HloParserModuleTest, OutfeedShapesHaveLayoutsAsOthersDo) {
               HasSubstr("outfeed_shape=(f32[4,8], s32[])"));
 }
 
+TEST(HloParserModuleTest, ConstrainedOperandsHaveLayoutsAsOthersDo) {
+  const std::string text =
+      "HloModule m\nENTRY e {\n p = f32[4,8] parameter(0)\n"
+      " ROOT c = f32[4,8] custom-call(p), custom_call_target=\"t\", "
+      "operand_layout_constraints={f32[4,8]}\n}\n";
+  EXPECT_THAT(Parse(text)->ToString(),
+              HasSubstr("operand_layout_constraints={f32[4,8]{1,0}}"));
+  EXPECT_THAT(Parse(text, HloParserOptions().set_fill_missing_layouts(false))
+                  ->ToString(),
+              HasSubstr("operand_layout_constraints={f32[4,8]}"));
+}
+
 TEST(HloParserModuleTest, EntryLayoutsComeFromTheHeader) {
   auto module = Parse(
       "HloModule m, entry_computation_layout={(f32[4,8]{0,1})->f32[4,8]{1,0}}\n"

@@ -130,7 +130,8 @@ bool ModuleParser::ParseSpecialAttribute(Scope* scope, Draft* draft,
     case Attribute::kCalledComputations:
       return ParseComputationList(&values.called_computations);
     case Attribute::kOperandLayoutConstraints:
-      return ParseBracedShapes(&values.operand_layouts);
+      return ParseBracedShapes(options_.fill_missing_layouts(),
+                               &values.operand_layouts);
     case Attribute::kOutputToOperandAliasing:
       return ParseOutputOperandAliases(&values.aliases);
     case Attribute::kLiteral:

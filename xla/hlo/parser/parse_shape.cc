@@ -81,7 +81,7 @@ const char* ValueParser::MatchingEnd(const char* begin) const {
           p += close + 1;
         } else if (p + 1 < end && p[1] == '/') {
           absl::string_view rest(p, end - p);
-          size_t newline = rest.find('\n');
+          size_t newline = rest.find_first_of("\r\n");
           if (newline == absl::string_view::npos) return nullptr;
           p += newline;
         }
@@ -417,10 +417,10 @@ bool ValueParser::ParseShapes(std::vector<Shape>* result) {
   return true;
 }
 
-bool ValueParser::ParseBracedShapes(std::vector<Shape>* result) {
+bool ValueParser::ParseBracedShapes(bool fill, std::vector<Shape>* result) {
   result->clear();
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
-    const Shape* shape = ParseCachedShape(/*fill=*/false);
+    const Shape* shape = ParseCachedShape(fill);
     if (shape == nullptr) return false;
     result->push_back(*shape);
     return true;

@@ -66,7 +66,7 @@ class ValueParser : public ParserBase {
   // [shape {, shape}], up to the end of the text
   bool ParseShapes(std::vector<Shape>* result);
   // '{' shape {, shape} '}'
-  bool ParseBracedShapes(std::vector<Shape>* result);
+  bool ParseBracedShapes(bool fill, std::vector<Shape>* result);
   // {0,1}, of numbers from `least` on
   bool ParseShapeIndex(ShapeIndex* result, int64_t least = 0);
 
