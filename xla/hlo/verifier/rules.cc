@@ -1,5 +1,6 @@
 #include "xla/hlo/verifier/rules.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -244,6 +245,24 @@ ProgramShape SignatureOf(const HloComputation& computation) {
   }
   *signature.mutable_result() = computation.root_instruction()->shape();
   return signature;
+}
+
+absl::Status CheckAppliedTypes(const Context& context, Invariant invariant,
+                               const HloInstruction& inst, int64_t count) {
+  if (context.opts().allow_mixed_precision) return absl::OkStatus();
+  const HloComputation& callee = *inst.called_computations()[0];
+  count = std::min(count, callee.num_parameters());
+  for (int64_t i = 0; i < count; ++i) {
+    const Shape& operand = inst.operand(i)->shape();
+    const Shape& parameter = callee.parameter_instruction(i)->shape();
+    if (operand.element_type() != parameter.element_type()) {
+      return Broken(invariant, inst,
+                    absl::StrCat("operand ", i, " is ", context.Str(operand),
+                                 ", parameter ", i, " of %", callee.name(),
+                                 " is ", context.Str(parameter)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 ShapePtrs OperandShapes(const HloInstruction& inst, int64_t first) {

@@ -170,6 +170,11 @@ inline absl::Status WithCode(absl::StatusCode code,
 
 ProgramShape SignatureOf(const HloComputation& computation);
 
+// Inference does not mind the precision of floats: unless it may be mixed, the
+// first `count` operands have the types of the parameters they are handed to.
+absl::Status CheckAppliedTypes(const Context& context, Invariant invariant,
+                               const HloInstruction& inst, int64_t count);
+
 using ShapePtrs = absl::InlinedVector<const Shape*, 4>;
 ShapePtrs OperandShapes(const HloInstruction& inst, int64_t first = 0);
 

@@ -139,7 +139,7 @@ absl::Status CheckCopyStart(const Context& context,
                             const HloInstruction& inst) {
   const Shape& operand = inst.operand(0)->shape();
   if (!IsTupleOf(inst.shape(), 3) ||
-      !IsIntegralScalar(inst.shape().tuple_shapes(2))) {
+      !IsScalarOf(inst.shape().tuple_shapes(2), U32)) {
     return Wrong(context, Invariant::V134, inst, "(destination, source, u32[])",
                  inst.shape());
   }

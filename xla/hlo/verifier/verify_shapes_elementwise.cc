@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -232,20 +231,9 @@ absl::Status CheckMap(const Context& context, const HloInstruction& inst) {
       return Broken(Invariant::V59, inst, "an operand is not an array");
     }
   }
-  // Inference does not mind the precision of floats.
-  for (int64_t i = 0;
-       !context.opts().allow_mixed_precision &&
-       i < std::min(inst.operand_count(), callee.num_parameters());
-       ++i) {
-    const Shape& parameter = callee.parameter_instruction(i)->shape();
-    if (operands[i]->element_type() != parameter.element_type()) {
-      return Broken(
-          Invariant::V59, inst,
-          absl::StrCat("operand ", i, " is ", context.Str(*operands[i]),
-                       ", parameter ", i, " of %", callee.name(), " is ",
-                       context.Str(parameter)));
-    }
-  }
+  absl::Status status =
+      CheckAppliedTypes(context, Invariant::V59, inst, inst.operand_count());
+  if (!status.ok()) return status;
   return context.Expect(Invariant::V59, inst,
                         ShapeInference::InferMapShape(
                             operands, SignatureOf(callee), inst.dimensions()));

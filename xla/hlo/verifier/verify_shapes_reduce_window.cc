@@ -63,6 +63,10 @@ absl::Status CheckReduce(const Context& context, const HloInstruction& inst) {
   if (IsPlainReduce(inst)) return absl::OkStatus();
   absl::Status status = CheckPairs(Invariant::V100, inst);
   if (!status.ok()) return status;
+  // The initial value is not looked at.
+  status = CheckAppliedTypes(context, Invariant::V100, inst,
+                             inst.operand_count() - 1);
+  if (!status.ok()) return status;
   return context.Expect(Invariant::V100, inst,
                         ShapeInference::InferReduceShape(
                             OperandShapes(inst), inst.dimensions(),
@@ -72,6 +76,9 @@ absl::Status CheckReduce(const Context& context, const HloInstruction& inst) {
 absl::Status CheckReduceWindow(const Context& context,
                                const HloInstruction& inst) {
   absl::Status status = CheckPairs(Invariant::V101, inst);
+  if (!status.ok()) return status;
+  status = CheckAppliedTypes(context, Invariant::V101, inst,
+                             inst.operand_count() - 1);
   if (!status.ok()) return status;
   const ShapePtrs shapes = OperandShapes(inst);
   const absl::Span<const Shape* const> all = shapes;

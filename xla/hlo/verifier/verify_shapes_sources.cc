@@ -81,8 +81,7 @@ absl::Status CheckRng(const Context& context, const HloInstruction& inst) {
   }
   const PrimitiveType type = shape.element_type();
   const bool fits = inst.random_distribution() == RNG_NORMAL
-                        ? primitive_util::IsFloatingPointType(type) ||
-                              primitive_util::IsComplexType(type)
+                        ? primitive_util::IsFloatingPointType(type)
                         : !primitive_util::IsComplexType(type);
   if (fits) return absl::OkStatus();
   return Broken(
