@@ -56,6 +56,24 @@ bool ArrayHasShape(const Value& value, const Shape& shape) {
   return true;
 }
 
+// In mixed precision floats of several types meet in one array: they become of
+// the result's type before they are moved. What a kernel makes of the type of
+// its operands alone is converted afterwards.
+absl::Status ConvertOperands(const HloInstruction* inst,
+                             absl::Span<Value> operands, MemoryBudget* budget) {
+  if (!inst->shape().IsArray() ||
+      !HloOpcodeIsOneOf<HloOpcode::kConcatenate, HloOpcode::kDynamicUpdateSlice,
+                        HloOpcode::kPad, HloOpcode::kScatter,
+                        HloOpcode::kSelectAndScatter>(inst->opcode())) {
+    return absl::OkStatus();
+  }
+  for (Value& operand : operands) {
+    TF_RETURN_IF_ERROR(
+        ConvertInPlace(operand, inst->shape().element_type(), budget));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool ConcernsOtherDevices(HloOpcode opcode) {
@@ -230,10 +248,16 @@ absl::Status Device::Execute(const Step& step) {
   }
   if (const Kernel kernel = KernelFor(inst->opcode()); kernel != nullptr) {
     KernelContext context{*this, options_->budget};
+    TF_RETURN_IF_ERROR(
+        ConvertOperands(inst, absl::MakeSpan(operands), options_->budget));
     TF_ASSIGN_OR_RETURN(Value value,
                         kernel(inst, absl::MakeSpan(operands), context));
     // Values left by the kernel are freed before the result is examined.
     operands.clear();
+    if (inst->shape().IsArray()) {
+      TF_RETURN_IF_ERROR(ConvertInPlace(value, inst->shape().element_type(),
+                                        options_->budget));
+    }
     return Finish(std::move(value));
   }
   return ExecuteControl(inst, std::move(operands));

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/hlo/evaluator/device.h"
 #include "xla/hlo/evaluator/lane_program.h"
 #include "xla/hlo/evaluator/value.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/xla_data.pb.h"
@@ -55,6 +57,11 @@ absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
 // one becomes one of `type`; all else stays.
 absl::Status ConvertInPlace(Value& value, PrimitiveType type,
                             MemoryBudget* budget);
+// reduce.cc: the same for what a function reduces, arrays and initial values:
+// they become of the types of its parameters.
+absl::Status ConvertToParameters(const HloComputation& function,
+                                 absl::Span<Value> operands,
+                                 MemoryBudget* budget);
 // bitcast.cc
 XLA_EVALUATOR_KERNEL(EvaluateBitcast)
 XLA_EVALUATOR_KERNEL(EvaluateBitcastConvert)

@@ -146,14 +146,6 @@ absl::StatusOr<Value> EvaluateIota(const HloInstruction* instruction,
 absl::StatusOr<Value> EvaluatePad(const HloInstruction* instruction,
                                   absl::Span<Value> operands,
                                   KernelContext& context) {
-  // In mixed precision all are of the type of the result.
-  for (Value& operand : operands) {
-    if (operand.type() == instruction->shape().element_type()) continue;
-    TF_ASSIGN_OR_RETURN(
-        operand,
-        ConvertValue(std::move(operand), instruction->shape().element_type(),
-                     context.budget));
-  }
   const Value& operand = operands[0];
   const PaddingConfig& config = instruction->padding_config();
   TF_RETURN_IF_ERROR(CheckRank(operand, config.dimensions_size()));

@@ -348,19 +348,25 @@ absl::StatusOr<std::vector<Value>> ReduceByFunction(
 
 }  // namespace
 
+absl::Status ConvertToParameters(const HloComputation& function,
+                                 absl::Span<Value> operands,
+                                 MemoryBudget* budget) {
+  const size_t n = operands.size() / 2;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (static_cast<int64_t>(k % n) >= function.num_parameters()) break;
+    TF_RETURN_IF_ERROR(ConvertInPlace(
+        operands[k],
+        function.parameter_instruction(k % n)->shape().element_type(), budget));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Value> EvaluateReduce(const HloInstruction* instruction,
                                      absl::Span<Value> operands,
                                      KernelContext& context) {
   const size_t n = operands.size() / 2;
-  // In mixed precision the result's type wins, and with it the function's.
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const HloComputation* function = instruction->to_apply();
-    if (static_cast<int64_t>(k % n) >= function->num_parameters()) break;
-    TF_RETURN_IF_ERROR(ConvertInPlace(
-        operands[k],
-        function->parameter_instruction(k % n)->shape().element_type(),
-        context.budget));
-  }
+  TF_RETURN_IF_ERROR(
+      ConvertToParameters(*instruction->to_apply(), operands, context.budget));
   const absl::Span<Value> inputs = operands.subspan(0, n);
   const absl::Span<const Value> inits = operands.subspan(n);
   const Value& first = inputs[0];

@@ -170,6 +170,8 @@ absl::StatusOr<Value> EvaluateReduceWindow(const HloInstruction* instruction,
                                            absl::Span<Value> operands,
                                            KernelContext& context) {
   const size_t n = operands.size() / 2;
+  TF_RETURN_IF_ERROR(
+      ConvertToParameters(*instruction->to_apply(), operands, context.budget));
   const absl::Span<const Value> inputs = operands.subspan(0, n);
   const absl::Span<const Value> inits = operands.subspan(n);
   TF_ASSIGN_OR_RETURN(WindowAxes axes,

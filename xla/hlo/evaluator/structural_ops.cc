@@ -66,10 +66,6 @@ absl::StatusOr<Value> EvaluateGetTupleElement(const HloInstruction* instruction,
 absl::StatusOr<Value> EvaluatePassThrough(const HloInstruction* instruction,
                                           absl::Span<Value> operands,
                                           KernelContext& context) {
-  if (instruction->shape().IsArray()) {
-    TF_RETURN_IF_ERROR(ConvertInPlace(
-        operands[0], instruction->shape().element_type(), context.budget));
-  }
   return std::move(operands[0]);
 }
 
