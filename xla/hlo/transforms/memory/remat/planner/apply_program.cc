@@ -214,7 +214,7 @@ class Writer {
     }
     bool tied = false;
     if (options_.tie_clones) {
-      TF_ASSIGN_OR_RETURN(tied, TieOperands(tie, &operands));
+      TF_ASSIGN_OR_RETURN(tied, TieOperands(*inst, tie, &operands));
     }
     HloInstruction* clone = AddClone(inst, operands);
     old_of_[clone] = inst;
@@ -223,30 +223,47 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Makes the operands of a clone wait, one of them, where none does yet.
-  // Returns whether one does then.
-  absl::StatusOr<bool> TieOperands(HloInstruction* tie,
+  // Whether common subexpression elimination would merge a clone of `inst` with
+  // another reader of `waits`, one of its operands.
+  static bool IsRepeated(const HloInstruction& inst,
+                         const std::vector<HloInstruction*>& operands,
+                         const HloInstruction& waits) {
+    return absl::c_any_of(waits.users(), [&](const HloInstruction* user) {
+      return user->opcode() == inst.opcode() &&
+             absl::c_equal(user->operands(), operands);
+    });
+  }
+
+  // Makes the operands of a clone of `inst` wait, one of them, where none does
+  // yet, or where something equal waits for the same. Returns whether one waits
+  // then.
+  absl::StatusOr<bool> TieOperands(const HloInstruction& inst,
+                                   HloInstruction* tie,
                                    std::vector<HloInstruction*>* operands) {
+    const auto waits = absl::c_find_if(
+        *operands, [this](HloInstruction* o) { return tied_.contains(o); });
+    const bool has_one = waits != operands->end();
+    if (has_one && !IsRepeated(inst, *operands, **waits)) return true;
     std::optional<size_t> chosen;
-    int best = 0;
+    std::pair<bool, int> best;
     for (size_t i = 0; i < operands->size(); ++i) {
       HloInstruction* operand = (*operands)[i];
-      if (tied_.contains(operand)) return true;
-      const int rank = TieRank(*operand);
       const bool clone = old_of_.contains(operand) && !held_.contains(operand);
-      if (rank < 0 || clone) continue;
+      const std::pair<bool, int> rank = {clone, TieRank(*operand)};
+      if (rank.second < 0 || (clone && !has_one)) continue;
       if (chosen.has_value() && rank >= best) continue;
       chosen = i;
       best = rank;
     }
-    if (!chosen.has_value()) return false;
+    if (!chosen.has_value()) return has_one;
     HloInstruction*& operand = (*operands)[*chosen];
-    HloInstruction* now = nullptr;
-    if (tie != nullptr) {
-      TF_ASSIGN_OR_RETURN(now, Current(tie));
-    }
-    if (now == operand) now = nullptr;
-    operand = TiedTo(tie, now, operand);
+    do {
+      HloInstruction* now = nullptr;
+      if (tie != nullptr) {
+        TF_ASSIGN_OR_RETURN(now, Current(tie));
+      }
+      operand = TiedTo(tie, now == operand ? nullptr : now, operand);
+    } while (IsRepeated(inst, *operands, *operand));
     return true;
   }
 

@@ -165,6 +165,7 @@ TEST(ApplyProgramTest, ClonesShareABarrier) {
                                 "h m j"}));
 }
 
+// And has them wait again: what reads the same is the same.
 TEST(ApplyProgramTest, RepeatsReadersBehindTheBarrier) {
   EXPECT_THAT(
       Written(absl::StrCat(kLateReaders, "\n ROOT i = f32[8]{0} add(h, g)"),
@@ -173,8 +174,11 @@ TEST(ApplyProgramTest, RepeatsReadersBehindTheBarrier) {
           {"a p", "b a", "e b", "tuple p e", "opt-barrier tuple",
            "get-tuple-element opt-barrier", "get-tuple-element.1 opt-barrier",
            "a.remat get-tuple-element", "g a.remat get-tuple-element.1",
-           "h g get-tuple-element.1", "g.remat a.remat get-tuple-element.1",
-           "i h g.remat"}));
+           "h g get-tuple-element.1", "tuple.1 get-tuple-element.1 h",
+           "opt-barrier.1 tuple.1", "get-tuple-element.2 opt-barrier.1",
+           "get-tuple-element.3 opt-barrier.1",
+           "g.remat a.remat get-tuple-element.2",
+           "i get-tuple-element.3 g.remat"}));
 }
 
 // What is read behind one barrier may wait at the next.
@@ -216,6 +220,70 @@ TEST(ApplyProgramTest, WaitsForNothingThatIsStillOnItsWay) {
                           "get-tuple-element.1 opt-barrier",
                           "a.remat get-tuple-element",
                           "g a.remat get-tuple-element.1", "d s", "h g d"));
+}
+
+// The reader reads nothing else, so that the latest value read later has to do.
+TEST(ApplyProgramTest, WaitsForNeitherOriginalsNorDeadValues) {
+  const std::string body = R"(
+  c = f32[8]{0} tanh(p)
+  a = f32[8]{0} exponential(c)
+  k = f32[8]{0} cosine(a)
+  b = f32[8]{0} add(a, k)
+  h = f32[8]{0} negate(a)
+  g = f32[8]{0} multiply(h, k)
+  d = f32[8]{0} add(g, c))";
+  // Nothing is alive but what the clone reads.
+  EXPECT_THAT(Written(body, "p c a k b a h k g d", &kNoneFused),
+              ElementsAre("c p", "a c", "k a", "b a k", "opt-barrier c",
+                          "a.remat opt-barrier", "h a.remat", "k.remat a.remat",
+                          "g h k.remat", "d g c"));
+  EXPECT_THAT(
+      Written(body, "p c a k b c a h g d", &kNoneFused),
+      ElementsAre("c p", "a c", "k a", "b a k", "tuple p k",
+                  "opt-barrier tuple", "get-tuple-element opt-barrier",
+                  "get-tuple-element.1 opt-barrier",
+                  "c.remat get-tuple-element", "a.remat c.remat", "h a.remat",
+                  "g h get-tuple-element.1", "d g c.remat"));
+}
+
+// Others would merge what reads the same.
+TEST(ApplyProgramTest, RunsHaveBarriersOfTheirOwn) {
+  EXPECT_THAT(Written(R"(
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} negate(a)
+  g = f32[8]{0} reverse(a), dimensions={0}
+  h = f32[8]{0} cosine(a))",
+                      "p a b a g a h", &kNoneFused),
+              ElementsAre("a p", "b a", "opt-barrier p", "a.remat opt-barrier",
+                          "g a.remat", "opt-barrier.1 opt-barrier",
+                          "a.remat.1 opt-barrier.1", "h a.remat.1"));
+}
+
+TEST(ApplyProgramTest, EqualOriginalsHaveBarriersOfTheirOwn) {
+  EXPECT_THAT(
+      Written(R"(
+  a = f32[8]{0} exponential(p)
+  c = f32[8]{0} exponential(p)
+  b = f32[8]{0} add(a, c)
+  g = f32[8]{0} reverse(a), dimensions={0}
+  h = f32[8]{0} cosine(c))",
+              "p a c b a g c h", &kNoneFused),
+      ElementsAre("a p", "c p", "b a c", "opt-barrier p", "a.remat opt-barrier",
+                  "g a.remat", "opt-barrier.1 opt-barrier",
+                  "c.remat opt-barrier.1", "h c.remat"));
+}
+
+TEST(ApplyProgramTest, RunsThatReadTheSameCloneWaitApart) {
+  EXPECT_THAT(Written(R"(
+  a = f32[8]{0} exponential(p)
+  c = f32[8]{0} negate(a)
+  b = f32[8]{0} tanh(a)
+  d = f32[8]{0} reverse(b), dimensions={0}
+  e = f32[8]{0} cosine(b))",
+                      "p a c a b d b e", &kNoneFused),
+              ElementsAre("a p", "c a", "opt-barrier p", "a.remat opt-barrier",
+                          "b a.remat", "d b", "opt-barrier.1 a.remat",
+                          "b.remat opt-barrier.1", "e b.remat"));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "xla/hlo/transforms/memory/remat/planner/clone_ties.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -153,10 +151,18 @@ class Finder {
            !FromConstants(inst, kMaxDepth);
   }
 
+  // Whether the run at position `made` is a first one whose values are there at
+  // `position` and read later: not the clone's original, nor anything else that
+  // a barrier would keep alive. `run`: the latest run of each node before it.
+  bool IsAlive(int32_t made, int32_t position,
+               const std::vector<int32_t>& run) const {
+    return previous_[made] == kNone && last_read_[made] > position &&
+           run[program_[made]] == made;
+  }
+
   // The operand of the clone's reader that was computed last, if that was after
-  // the value died. Otherwise a recently computed value that is still read
-  // later, which exists in any order at this point. `run`: the latest run of
-  // each node before the position.
+  // the value died. Otherwise the latest value that is alive anyway, which
+  // exists in any order at this point.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
     const int32_t dead_since = last_read_[previous_[position]];
     int32_t best = kNone;
@@ -164,7 +170,8 @@ class Finder {
     if (reader_[position] != kNone) {
       VisitReads(nodes_[program_[reader_[position]]], kMaxOperands,
                  [&](HloInstruction* read, NodeId node) {
-                   if (run[node] <= best || previous_[run[node]] != kNone ||
+                   if (run[node] <= best ||
+                       !IsAlive(run[node], position, run) ||
                        !CanWaitFor(*read) || !CanWaitForNode(node)) {
                      return;
                    }
@@ -175,12 +182,9 @@ class Finder {
     if (best > dead_since) return tie;
     int64_t looked_at = 0;
     for (auto it = recent_.rbegin();
-         it != recent_.rend() && *it > std::max(best, dead_since) &&
-         looked_at < kMaxRecent;
+         it != recent_.rend() && *it > best && looked_at < kMaxRecent;
          ++it, ++looked_at) {
-      if (last_read_[*it] > position && run[program_[*it]] == *it) {
-        return nodes_[program_[*it]];
-      }
+      if (IsAlive(*it, position, run)) return nodes_[program_[*it]];
     }
     return tie;
   }

@@ -22,10 +22,12 @@ namespace xla::remat_plan {
 //
 // That is the latest value among those that the first non-clone reader reads
 // beside clones, if it comes after the last previous reader of the value;
-// otherwise the latest value that is read after the clone; only arrays of first
-// runs that are there, not just started, and none of `fused`, since a barrier
-// would keep it from being fused. Linear in the program and its operands, of
-// which a reader considers a bounded number for each clone.
+// otherwise the latest value at all. Only values that are read after the clone,
+// which a barrier keeps alive no longer than they are: the original is none.
+// And only arrays of first runs that are there, not just started, and none of
+// `fused`, since a barrier would keep it from being fused. Linear in the
+// program and its operands, of which a reader considers a bounded number for
+// each clone.
 std::vector<HloInstruction*> FindCloneTies(
     absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program,
     const absl::flat_hash_set<std::string>* fused = nullptr);
