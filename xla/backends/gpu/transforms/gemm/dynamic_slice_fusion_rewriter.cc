@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/library_dot.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_operand.h"
 #include "xla/hlo/analysis/library_calls.h"
@@ -29,22 +30,24 @@ constexpr int64_t kMaxReaders = 16;
 
 // OpenXLA has no such fusions of other custom calls. Products with vectors, and
 // those that sum nothing up, may become kernels that other ones fuse with.
-bool IsLibraryCall(const HloInstruction& hlo) {
+bool IsLibraryCall(const HloInstruction& hlo, KernelTarget target) {
   if (hlo.opcode() != HloOpcode::kDot) {
     return hlo.IsCustomCall({"__cublas$gemm", "__cublas$lt$matmul"}) &&
            IsPureLibraryCall(hlo);
   }
+  if (target != KernelTarget::kOwn) return false;
   const std::optional<LibraryDot> dot = MakeLibraryDot(hlo);
   return dot.has_value() && std::min({dot->rows, dot->columns, dot->depth}) > 1;
 }
 
 // All, directly or through views.
-bool OnlyLibraryCallsRead(const HloInstruction& value) {
+bool OnlyLibraryCallsRead(const HloInstruction& value, KernelTarget target) {
   return value.user_count() <= kMaxReaders && !value.IsRoot() &&
          !value.HasControlDependencies() &&
-         absl::c_all_of(value.users(), [](const HloInstruction* user) {
-           return IsLibraryCall(*user) || (OperandOfView(*user) != nullptr &&
-                                           OnlyLibraryCallsRead(*user));
+         absl::c_all_of(value.users(), [&](const HloInstruction* user) {
+           return IsLibraryCall(*user, target) ||
+                  (OperandOfView(*user) != nullptr &&
+                   OnlyLibraryCallsRead(*user, target));
          });
 }
 
@@ -82,8 +85,8 @@ bool IsSuitable(const HloInstruction& slice, int64_t min_dynamic_bytes) {
 
 // The slice that the operand is, and what it is seen through; nothing if it
 // cannot be read where it is.
-std::vector<HloInstruction*> FindSlice(HloInstruction* operand,
-                                       int64_t min_dynamic_bytes) {
+std::vector<HloInstruction*> FindSlice(
+    HloInstruction* operand, const DynamicSliceFusionRewriterOptions& options) {
   std::vector<HloInstruction*> path = {operand};
   while (HloInstruction* viewed = OperandOfView(*path.back())) {
     path.push_back(viewed);
@@ -91,8 +94,10 @@ std::vector<HloInstruction*> FindSlice(HloInstruction* operand,
   const HloInstruction& slice = *path.back();
   if (!HloPredicateIsOp<HloOpcode::kSlice, HloOpcode::kDynamicSlice>(&slice) ||
       ShapeUtil::IsZeroElementArray(slice.shape()) ||
-      !IsContiguousSlice(slice) || !IsSuitable(slice, min_dynamic_bytes) ||
-      !IsInMemory(*slice.operand(0)) || !OnlyLibraryCallsRead(slice)) {
+      !IsContiguousSlice(slice) ||
+      !IsSuitable(slice, options.min_dynamic_bytes) ||
+      !IsInMemory(*slice.operand(0)) ||
+      !OnlyLibraryCallsRead(slice, options.kernels_for)) {
     return {};
   }
   for (HloInstruction* start : path.back()->operands()) {
@@ -117,13 +122,13 @@ absl::StatusOr<bool> DynamicSliceFusionRewriter::RunImpl(
     std::vector<HloInstruction*> calls;
     for (size_t i = 0; i < order.size(); ++i) {
       places[order[i]] = i;
-      if (IsLibraryCall(*order[i])) calls.push_back(order[i]);
+      if (IsLibraryCall(*order[i], options_.kernels_for))
+        calls.push_back(order[i]);
     }
     for (HloInstruction* call : calls) {
       std::vector<HloInstruction*> fused = {call};
       for (HloInstruction* operand : call->operands()) {
-        for (HloInstruction* hlo :
-             FindSlice(operand, options_.min_dynamic_bytes)) {
+        for (HloInstruction* hlo : FindSlice(operand, options_)) {
           if (!absl::c_linear_search(fused, hlo)) fused.push_back(hlo);
         }
       }

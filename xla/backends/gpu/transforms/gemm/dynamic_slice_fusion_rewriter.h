@@ -6,16 +6,20 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace xla::gpu {
 
 struct DynamicSliceFusionRewriterOptions {
+  KernelTarget kernels_for = KernelTarget::kXla;
   int64_t min_dynamic_bytes = 64 << 20;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
+    visit("kernels-for", kernels_for,
+          "who computes dots: xla takes them as custom calls alone, or own");
     visit("min-dynamic-bytes", min_dynamic_bytes,
           "minimum bytes of a dynamic slice: the host waits for its place");
   }
@@ -29,13 +33,14 @@ struct DynamicSliceFusionRewriterOptions {
 //   after:  d = bf16[512,4096] fusion(x, w, i), kind=kCustom, calls={s, …, d},
 //               kind "__custom_fusion", name "dynamic_slice_fusion"
 //
-// Library calls are dots of matrices that cuBLASLt takes (library_dot.h), and
-// OpenXLA's custom calls of them that only read. A slice is one stretch of
-// memory that begins at a multiple of 256 bytes, as allocations do, whatever
-// its indices are. Nothing but such calls reads it: otherwise it is made in any
-// case. A slice of what would fuse with it is left to other kernels, and so are
-// small dynamic slices: the host tells the library where operands are, and
-// waits for the place about as long as copying takes.
+// Library calls are OpenXLA's custom calls of matrix products that only read
+// and, with kernels-for=own, dots that cuBLASLt takes (library_dot.h):
+// OpenXLA's backend does not compile a fusion with a dot that is no custom call
+// yet. A slice is one stretch of memory that begins at a multiple of 256 bytes,
+// as allocations do, whatever its indices are. Nothing but such calls reads it:
+// otherwise it is made in any case. A slice of what would fuse with it is left
+// to other kernels, and so are small dynamic slices: the host tells the library
+// where operands are, and waits for the place about as long as copying takes.
 //
 // Leaves alone: slices with control dependencies; indices of types other than
 // s32, s64 and u32. O(instructions + slices * their readers).
