@@ -75,6 +75,14 @@ std::optional<double> BytesUnder(const HloInstruction& hlo,
   return bytes;
 }
 
+std::vector<int64_t> MovedDims(absl::Span<const WindowDim> windows) {
+  std::vector<int64_t> moved;
+  for (int64_t d = 0; d < windows.size(); ++d) {
+    if (windows[d].moves) moved.push_back(d);
+  }
+  return moved;
+}
+
 // Where windows are computed so that fewest bytes move, with what neighbors
 // exchange: under the sharding of the (first) operand, after which results
 // move, too, or under that of the result; without cuts along dimensions that
@@ -90,10 +98,7 @@ HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
       hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
   const HloSharding wanted = WantedSharding(hlo, 0);
   HloSharding best = ShardingOfWindows(operands[0], whole, result, windows);
-  std::vector<int64_t> moved;
-  for (int64_t d = 0; d < windows.size(); ++d) {
-    if (windows[d].moves) moved.push_back(d);
-  }
+  const std::vector<int64_t> moved = MovedDims(windows);
   std::optional<double> fewest = BytesUnder(hlo, operands, windows, best);
   if (!fewest.has_value() || *fewest == 0) return best;
   for (const HloSharding& sharding :
@@ -277,11 +282,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
     }
   }
   if (!neutral.has_value()) {
-    std::vector<int64_t> moved;
-    for (int64_t d = 0; d < rank; ++d) {
-      if (windows[d].moves) moved.push_back(d);
-    }
-    sharding = ReplicatedOnDims(sharding, moved);
+    sharding = ReplicatedOnDims(sharding, MovedDims(windows));
   }
   Window window = hlo->window();
   std::vector<int64_t> sizes(result.dimensions().begin(),
