@@ -126,7 +126,7 @@ constexpr GpuStep kGpuSteps[] = {
     {"reduction-degenerate-dim-remover"},
     {"reduction-layout-normalizer"},
     {"reduction-dimension-grouper"},
-    {"cudnn-fused-convolution-rewriter{groups=false}", GpuPipeline::kGpu},
+    {"cudnn-fused-convolution-rewriter{groups=false,broadcasts=false}", GpuPipeline::kGpu},
     {"cudnn-fused-convolution-rewriter", GpuPipeline::kXlaGpu},
     {"splitk-rewriter", GpuPipeline::kXlaGpu},
     {"triton-gemm-rewriter", GpuPipeline::kGpu},

@@ -143,13 +143,18 @@ class InvariantCode {
     if (inst.opcode() == HloOpcode::kConstant) return true;
     if (options_.expensive_only && !varies_.at(&inst)) return false;
     const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);
-    const int64_t from =
-        options_.expensive_only ? OperandSourceBytes(inst) : OperandBytes(inst);
+    const bool is_computed_where_read =
+        options_.expensive_only && !IsOfItsOwnKernel(inst);
+    // A conversion pays by what it saves of its operand, which is computed in
+    // the loop again and again if it stays, too.
+    const int64_t from = options_.expensive_only && !is_computed_where_read
+                             ? OperandSourceBytes(inst)
+                             : OperandBytes(inst);
     if (options_.size_inflation_ratio >= 0 &&
         bytes > options_.size_inflation_ratio * from) {
       return false;
     }
-    if (options_.expensive_only && !IsOfItsOwnKernel(inst)) {
+    if (is_computed_where_read) {
       // Parts of a value are read where they lie.
       return bytes < from && inst.opcode() == HloOpcode::kConvert;
     }

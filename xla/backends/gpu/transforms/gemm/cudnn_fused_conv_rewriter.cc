@@ -73,10 +73,14 @@ bool IsBroadcastConstant(const HloInstruction& value) {
 // broadcast.
 class Epilogue {
  public:
-  Epilogue(HloInstruction* convolution, bool own)
-      : convolution_(convolution), last_(convolution) {
+  Epilogue(HloInstruction* convolution,
+           const CudnnFusedConvRewriterOptions& options)
+      : convolution_(convolution),
+        last_(convolution),
+        takes_broadcasts_(options.broadcasts) {
     fused_ = {convolution};
-    if (own && convolution->control_successors().empty()) {
+    if (options.kernels_for == KernelTarget::kOwn &&
+        convolution->control_successors().empty()) {
       for (HloInstruction* hlo :
            FindMatrixEpilogue(*convolution, convolution->shape().dimensions(),
                               MaxOperandsAndOutputsPerFusion() - 3)) {
@@ -156,9 +160,12 @@ class Epilogue {
       case HloOpcode::kMultiply:
         return last_ == convolution_ && IsBroadcastConstant(other);
       case HloOpcode::kAdd: {
-        bool& has = !has_bias_ && IsBias(other) ? has_bias_ : has_side_;
-        if (has) return false;
-        return has = true;
+        if (!has_bias_ && IsBias(other)) return has_bias_ = true;
+        if (has_side_ ||
+            (!takes_broadcasts_ && other.opcode() == HloOpcode::kBroadcast)) {
+          return false;
+        }
+        return has_side_ = true;
       }
       case HloOpcode::kMaximum:
         return has_relu_ = IsBroadcastConstant(other) &&
@@ -190,6 +197,7 @@ class Epilogue {
 
   HloInstruction* convolution_;
   HloInstruction* last_;
+  const bool takes_broadcasts_;
   // Operands before their readers.
   std::vector<HloInstruction*> fused_;
   bool has_bias_ = false;
@@ -216,7 +224,7 @@ absl::StatusOr<bool> CudnnFusedConvRewriter::RunImpl(
       }
     }
     for (HloInstruction* convolution : convolutions) {
-      const Epilogue epilogue(convolution, own);
+      const Epilogue epilogue(convolution, options_);
       if (!epilogue.IsWorthACall()) continue;
       HloInstruction* fusion = computation->CreateFusionInstruction(
           epilogue.Fused(), HloInstruction::FusionKind::kCustom);

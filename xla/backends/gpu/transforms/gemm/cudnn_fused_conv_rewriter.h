@@ -13,6 +13,7 @@ namespace xla::gpu {
 struct CudnnFusedConvRewriterOptions {
   KernelTarget kernels_for = KernelTarget::kXla;
   bool groups = true;
+  bool broadcasts = true;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -20,6 +21,8 @@ struct CudnnFusedConvRewriterOptions {
           "whose calls compute convolutions: xla's or own");
     visit("groups", groups,
           "fuse convolutions in groups of features, which may become loops");
+    visit("broadcasts", broadcasts,
+          "add broadcasts other than biases, which then take memory");
   }
 };
 
