@@ -113,13 +113,16 @@ Range ModuleState::Limit(PrimitiveType type) const {
   if (primitive_util::IsComplexType(type)) {
     type = primitive_util::ComplexComponentType(type);
   }
-  double limit = std::ldexp(1.0, primitive_util::OverflowExponent(type)) / 16;
-  limit = std::min(limit, 1e5);
-  if (options.exact) {
-    limit = std::min(
-        limit, std::ldexp(1.0, primitive_util::SignificandWidth(type) - 1));
-  }
-  return {-limit, limit};
+  const double overflow =
+      std::ldexp(1.0, primitive_util::OverflowExponent(type));
+  // Exact results need no room for rounding.
+  const double limit =
+      options.exact
+          ? std::min(
+                overflow / 2,
+                std::ldexp(1.0, primitive_util::SignificandWidth(type) - 1))
+          : overflow / 16;
+  return {-std::min(limit, 1e5), std::min(limit, 1e5)};
 }
 
 // Draws recipes by weight among the opcodes that the options and the place

@@ -13,14 +13,17 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/evaluator/run/literal_difference.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/random_module.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
 
 namespace xla {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -70,6 +73,28 @@ TEST(InputGeneratorTest, SmallIntegersAndNan) {
   }
   EXPECT_GT(odd, 0);
   EXPECT_LT(odd, 30);
+}
+
+// Of a type that ends at 15.5, whatever the order of evaluation.
+TEST(InputGeneratorTest, ExactRandomModulesDoNotOverflow) {
+  RandomModuleOptions options;
+  options.steps = 4;
+  options.exact = true;
+  options.types = {F8E3M4};
+  options.opcodes = {HloOpcode::kAdd, HloOpcode::kDot, HloOpcode::kMultiply,
+                     HloOpcode::kReduce};
+  InputOptions inputs;
+  inputs.small_integers = true;
+  for (inputs.seed = 0; inputs.seed < 100; ++inputs.seed) {
+    const std::unique_ptr<HloModule> module =
+        RandomModule(inputs.seed, options);
+    auto arguments = GenerateInputs(*module, inputs);
+    ASSERT_TRUE(arguments.ok()) << arguments.status();
+    auto result = HloEvaluator().Evaluate(*module, *arguments);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_THAT(result->ToString(), Not(ContainsRegex("inf|nan")))
+        << module->ToString();
+  }
 }
 
 // Indices stay inside, also through tuples, loops and converts.
