@@ -144,6 +144,29 @@ bool TotalsPay(const HloInstruction& hlo,
              work / gathered.NumTiles();
 }
 
+// The sharding under which windows are computed: where totals pay, the shards
+// along the dimensions of `cuts` stay, and `windows` do not move there; else
+// that is `gathered`, and no `cuts` are left.
+HloSharding WithTotalsIfTheyPay(const HloInstruction& hlo,
+                                absl::Span<const HloSharding> operands,
+                                const HloSharding& gathered,
+                                std::vector<CumulativeWindow>* cuts,
+                                std::vector<WindowDim>* windows) {
+  if (cuts->empty()) return gathered;
+  const Shape& result =
+      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+  std::vector<WindowDim> in_place = *windows;
+  for (const CumulativeWindow& cut : *cuts) in_place[cut.dim].moves = false;
+  HloSharding stays =
+      ShardingOfWindows(operands[0], hlo.operand(0)->shape(), result, in_place);
+  if (!TotalsPay(hlo, operands, *cuts, in_place, stays, *windows, gathered)) {
+    cuts->clear();
+    return gathered;
+  }
+  *windows = std::move(in_place);
+  return stays;
+}
+
 // The reversed dimensions along which shards are uneven.
 std::vector<int64_t> UnevenReversedDims(const HloInstruction& reverse,
                                         const HloSharding& sharding) {
@@ -266,21 +289,8 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
       neutral.has_value()
           ? CheapestShardingOfWindows(*hlo, shardings, windows)
           : ShardingOfWindows(operand.sharding(), whole, result, windows);
-  if (!cumulative.empty()) {
-    std::vector<WindowDim> in_place = windows;
-    for (const CumulativeWindow& cut : cumulative) {
-      in_place[cut.dim].moves = false;
-    }
-    const HloSharding stays =
-        ShardingOfWindows(operand.sharding(), whole, result, in_place);
-    if (TotalsPay(*hlo, shardings, cumulative, in_place, stays, windows,
-                  sharding)) {
-      sharding = stays;
-      windows = std::move(in_place);
-    } else {
-      cumulative.clear();
-    }
-  }
+  sharding =
+      WithTotalsIfTheyPay(*hlo, shardings, sharding, &cumulative, &windows);
   if (!neutral.has_value()) {
     sharding = ReplicatedOnDims(sharding, MovedDims(windows));
   }
