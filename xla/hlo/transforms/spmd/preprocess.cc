@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -172,13 +173,44 @@ HloSharding DefaultSharding(const HloInstruction& hlo) {
     return hlo_sharding_util::ReverseSharding(hlo.operand(0)->sharding(),
                                               hlo.dimensions());
   }
-  // Text may leave the instruction out: add(t#0, t#1).
-  if (hlo.opcode() == HloOpcode::kGetTupleElement && hlo.user_count() > 0 &&
+  // Text may leave the instruction out: add(t#0, t#1). A result is whole where
+  // nothing is said of it.
+  const bool is_result = hlo.IsRoot() && hlo.parent()->IsEntryComputation();
+  if (hlo.opcode() == HloOpcode::kGetTupleElement && !is_result &&
       hlo.operand(0)->has_sharding() && hlo.operand(0)->sharding().IsTuple()) {
-    return hlo.operand(0)->sharding().GetSubSharding(hlo.operand(0)->shape(),
-                                                     {hlo.tuple_index()});
+    HloSharding element = hlo.operand(0)->sharding().GetSubSharding(
+        hlo.operand(0)->shape(), {hlo.tuple_index()});
+    // Users of which nothing is said may not read what is manual.
+    if (!element.IsManualLeaf()) return element;
   }
   return HloSharding::Single(ShardedShape(hlo), HloSharding::Replicate());
+}
+
+// Calls `share` with the sharding that a caller hands to each parameter.
+void ForEachHandedOn(
+    const HloInstruction& caller,
+    absl::FunctionRef<void(const HloSharding&, HloInstruction*)> share) {
+  switch (caller.opcode()) {
+    case HloOpcode::kWhile:
+      share(caller.sharding(), caller.while_body()->parameter_instruction(0));
+      share(caller.sharding(),
+            caller.while_condition()->parameter_instruction(0));
+      break;
+    case HloOpcode::kConditional:
+      for (int64_t i = 0; i < caller.branch_count(); ++i) {
+        share(caller.operand(i + 1)->sharding(),
+              caller.branch_computation(i)->parameter_instruction(0));
+      }
+      break;
+    case HloOpcode::kCall:
+      for (int64_t i = 0; i < caller.operand_count(); ++i) {
+        share(caller.operand(i)->sharding(),
+              caller.to_apply()->parameter_instruction(i));
+      }
+      break;
+    default:  // Its callees have no shardings.
+      break;
+  }
 }
 
 }  // namespace
@@ -220,8 +252,11 @@ bool SpmdPartitioner::CanSideEffectingHaveReplicatedSharding(
 absl::Status SpmdPartitioner::PreprocessSharding(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  for (HloComputation* computation :
-       module->MakeNonfusionComputations(execution_threads)) {
+  // Callers first: they say what parameters have that say nothing.
+  std::vector<HloComputation*> order =
+      module->MakeNonfusionComputations(execution_threads);
+  absl::c_reverse(order);
+  for (HloComputation* computation : order) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
       if (hlo->opcode() == HloOpcode::kCustomCall &&
           absl::StartsWith(hlo->custom_call_target(), "xla.sdy.")) {
@@ -255,6 +290,12 @@ absl::Status SpmdPartitioner::PreprocessSharding(
                          " partitions: ", sharding.status().message()));
       }
       hlo->set_sharding(*std::move(sharding));
+      ForEachHandedOn(
+          *hlo, [](const HloSharding& handed_on, HloInstruction* parameter) {
+            if (!parameter->has_sharding() && !HasUnreduced(handed_on)) {
+              parameter->set_sharding(handed_on);
+            }
+          });
     }
   }
   RETURN_IF_ERROR(KeepStatesAndBuffersUndivided(module, execution_threads));
@@ -264,16 +305,6 @@ absl::Status SpmdPartitioner::PreprocessSharding(
     RETURN_IF_ERROR(KeepDynamicSizesWhole(computation));
   }
   return absl::OkStatus();
-}
-
-// A parameter has the sharding of its argument, except that addends are summed
-// up by the caller where the callee, whose users of the parameter are known by
-// now, takes something else.
-static void ShareWithParameter(const HloInstruction& argument,
-                               HloInstruction* parameter) {
-  if (!HasUnreduced(argument.sharding())) {
-    parameter->set_sharding(argument.sharding());
-  }
 }
 
 absl::Status ShareShardingsWithCallees(
@@ -288,36 +319,28 @@ absl::Status ShareShardingsWithCallees(
   for (HloComputation* computation : order) {
     if (!roots->contains(computation)) continue;
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      switch (hlo->opcode()) {
-        case HloOpcode::kWhile: {
-          HloComputation* condition = hlo->while_condition();
-          hlo->while_body()->parameter_instruction(0)->set_sharding(
-              hlo->sharding());
-          condition->parameter_instruction(0)->set_sharding(hlo->sharding());
-          roots->insert_or_assign(hlo->while_body(), hlo->sharding());
-          // What decides about a trip is whole, and no addend.
-          roots->insert_or_assign(
-              condition, WithSums(ReplicatedOnAllDims(
-                             condition->root_instruction()->sharding())));
-          break;
+      const bool is_while = hlo->opcode() == HloOpcode::kWhile;
+      // A parameter has the sharding of its argument, except that addends are
+      // summed up by the caller where the callee, whose users of the parameter
+      // are known by now, takes something else.
+      ForEachHandedOn(
+          *hlo, [&](const HloSharding& handed_on, HloInstruction* parameter) {
+            if (is_while || !HasUnreduced(handed_on)) {
+              parameter->set_sharding(handed_on);
+            }
+          });
+      if (is_while) {
+        HloComputation* condition = hlo->while_condition();
+        roots->insert_or_assign(hlo->while_body(), hlo->sharding());
+        // What decides about a trip is whole, and no addend.
+        roots->insert_or_assign(
+            condition, WithSums(ReplicatedOnAllDims(
+                           condition->root_instruction()->sharding())));
+      } else if (HloPredicateIsOp<HloOpcode::kConditional, HloOpcode::kCall>(
+                     hlo)) {
+        for (HloComputation* callee : hlo->called_computations()) {
+          roots->insert_or_assign(callee, hlo->sharding());
         }
-        case HloOpcode::kConditional:
-          for (int64_t i = 0; i < hlo->branch_count(); ++i) {
-            HloComputation* branch = hlo->branch_computation(i);
-            ShareWithParameter(*hlo->operand(i + 1),
-                               branch->parameter_instruction(0));
-            roots->insert_or_assign(branch, hlo->sharding());
-          }
-          break;
-        case HloOpcode::kCall:
-          for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-            ShareWithParameter(*hlo->operand(i),
-                               hlo->to_apply()->parameter_instruction(i));
-          }
-          roots->insert_or_assign(hlo->to_apply(), hlo->sharding());
-          break;
-        default:  // Its callees have no shardings.
-          break;
       }
     }
   }
