@@ -273,17 +273,10 @@ HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
   if (!moves) return nullptr;
   const HloInstruction* source = operand.operand(0);
   const HloSharding sharding = MapShardingDims(wanted, operand.dimensions());
-  HloInstruction* some = nullptr;
-  if (source->opcode() == HloOpcode::kIota) {
-    some = AddIota(source, sharding, partition_id_, &b_);
-  } else {
-    // With the state of this instruction, which may be that of a group.
-    const PartitionedHlo& whole = GetPartitionedHlo(source);
-    if (!whole.sharding().IsReplicatedLeaf()) return nullptr;
-    some = PartitionedHlo(whole.hlo(), source->shape(), MakePartitioningState())
-               .Reshard(sharding)
-               .hlo();
-  }
+  HloInstruction* some =
+      source->opcode() == HloOpcode::kIota
+          ? AddIota(source, sharding, partition_id_, &b_)
+          : GetPartitionedHlo(source).Reshard(sharding).hlo();
   HloInstruction* repeated = b_.AddInstruction(operand.CloneWithNewOperands(
       MakePartitionedShape(operand.shape(), wanted), {some}));
   repeated->set_sharding(wanted);
