@@ -1,6 +1,9 @@
 #include "xla/backends/gpu/lowering/check_lowered.h"
 
+#include <vector>
+
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/backends/gpu/lowering/loop_lowering.h"
@@ -46,12 +49,21 @@ absl::Status CheckOne(const HloInstruction& hlo) {
 }  // namespace
 
 absl::Status CheckIsLowered(const HloInstruction& kernel) {
-  if (kernel.opcode() != HloOpcode::kFusion) {
-    RETURN_IF_ERROR(CheckOne(kernel));
-  }
-  for (const HloComputation* called : kernel.called_computations()) {
-    for (const HloInstruction* hlo : called->instructions()) {
-      RETURN_IF_ERROR(CheckIsLowered(*hlo));
+  std::vector<const HloComputation*> left;
+  absl::flat_hash_set<const HloComputation*> found;
+  const auto check = [&](const HloInstruction& hlo) -> absl::Status {
+    for (const HloComputation* called : hlo.called_computations()) {
+      if (found.insert(called).second) left.push_back(called);
+    }
+    return hlo.opcode() == HloOpcode::kFusion ? absl::OkStatus()
+                                              : CheckOne(hlo);
+  };
+  RETURN_IF_ERROR(check(kernel));
+  while (!left.empty()) {
+    const HloComputation* computation = left.back();
+    left.pop_back();
+    for (const HloInstruction* hlo : computation->instructions()) {
+      RETURN_IF_ERROR(check(*hlo));
     }
   }
   return absl::OkStatus();
