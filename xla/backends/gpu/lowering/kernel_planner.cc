@@ -171,20 +171,21 @@ FusionLoweringOptions LoweringOptionsFor(
 
 GpuDevice GpuDeviceOf(const se::DeviceDescription& description) {
   const auto capability = description.cuda_compute_capability();
-  GpuDevice device = AllGpuDevices().front();
   const absl::StatusOr<GpuDevice> known =
       FindGpuDevice(absl::StrCat(capability.major, ".", capability.minor));
-  if (known.ok()) device = *known;
-  const int64_t of_block =
-      std::max<int64_t>(description.shared_memory_per_block_optin(),
-                        description.shared_memory_per_block());
-  if (of_block > 0 || !known.ok()) {
-    device.shared_per_block = description.shared_memory_per_block();
-    device.shared_per_block_max = of_block;
-    device.shared_per_sm =
-        std::max<int64_t>(description.shared_memory_per_core(), of_block);
-    device.shared_reserved = description.reserved_shared_memory_per_block();
-  }
+  GpuDevice device = known.ok() ? *known : AllGpuDevices().front();
+  const auto take = [&](int64_t described, int64_t* bytes) {
+    if (described > 0 || !known.ok()) *bytes = described;
+  };
+  take(description.shared_memory_per_block(), &device.shared_per_block);
+  take(description.shared_memory_per_block_optin(),
+       &device.shared_per_block_max);
+  take(description.shared_memory_per_core(), &device.shared_per_sm);
+  take(description.reserved_shared_memory_per_block(), &device.shared_reserved);
+  device.shared_per_block_max =
+      std::max(device.shared_per_block_max, device.shared_per_block);
+  device.shared_per_sm =
+      std::max(device.shared_per_sm, device.shared_per_block_max);
   if (known.ok()) return device;
   constexpr int kWarp = 32;
   device.name = "the device";

@@ -92,8 +92,8 @@ FusionLoweringOptions LoweringOptionsFor(
 // without names.
 std::string KernelFingerprint(const HloInstruction& hlo);
 
-// The multiprocessor of a device: as the description says, as far as it is of
-// shared memory; else that of its generation if it is a known one.
+// The multiprocessor of a device: that of its generation if it is a known one,
+// but with what the description says of shared memory; of others, as it says.
 GpuDevice GpuDeviceOf(const se::DeviceDescription& description);
 
 }  // namespace xla::gpu

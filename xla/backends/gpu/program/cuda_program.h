@@ -35,12 +35,13 @@
 // multiplications and more are cuBLASLt's, in f32 unless --tf32 allows less,
 // without memory of its own unless --workspace gives it some (library_dot.h).
 //
-// All values are in one allocation, where the plan of assign-offsets has them
-// (program_memory.h); tuples, get-tuple-elements and bitcasts are addresses,
-// copies that move nothing about are memcpys, loops and conditionals are on the
-// host, which reads the predicate back where it does not know the trip count.
-// Inputs are named as hlo-run names them (arg0, arg1.2, or by the parameter),
-// results out, out.0, …
+// All values are in one allocation on the device, those of other memory spaces
+// as well, where the plan of assign-offsets has them (program_memory.h);
+// tuples, get-tuple-elements and bitcasts are addresses, copies that move
+// nothing about are memcpys, loops and conditionals are on the host, which
+// reads the predicate back where it does not know the trip count. Inputs are
+// named as hlo-run names them (arg0, arg1.2, or by the parameter), results out,
+// out.0, …
 
 namespace xla::gpu {
 

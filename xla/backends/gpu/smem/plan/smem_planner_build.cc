@@ -375,7 +375,8 @@ void SmemPlanner::DescribeHazards(const SmemInsertions& insertions,
 }
 
 absl::Status SmemPlanner::CheckLimit() const {
-  const int64_t available = device_.shared_per_block_max - kSharedSetAside;
+  const int64_t available =
+      std::max<int64_t>(device_.shared_per_block_max - kSharedSetAside, 0);
   if (plan_.total_bytes <= available) return absl::OkStatus();
   std::vector<const SmemBufferPlan*> largest;
   for (const SmemBufferPlan& buffer : plan_.buffers) {
