@@ -368,6 +368,9 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
     return NotLowered(hlo, absl::StrCat("no kernel of ours computes ",
                                         hlo.custom_call_target()));
   }
+  if (HloPredicateIsOp<HloOpcode::kSort, HloOpcode::kTopK>(&hlo)) {
+    return NotLowered(hlo, "a result is not elementwise of it alone");
+  }
   return NotLowered(hlo, "not lowered");
 }
 
