@@ -147,7 +147,10 @@ const HloInstruction* DotOfLibrary(const HloInstruction& kernel) {
 
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& kernel) {
   const HloInstruction* dot = DotOfLibrary(kernel);
-  if (dot == nullptr) return std::nullopt;
+  if (dot == nullptr || !FindLibraryOperand(kernel, 0).has_value() ||
+      !FindLibraryOperand(kernel, 1).has_value()) {
+    return std::nullopt;
+  }
   return MakeLibraryDot(*dot, dot->operand(0)->shape(),
                         dot->operand(1)->shape());
 }
@@ -212,11 +215,23 @@ std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
   return library;
 }
 
+HloInstruction* OperandOfView(const HloInstruction& value) {
+  const bool is_view =
+      value.opcode() == HloOpcode::kBitcast ||
+      (value.opcode() == HloOpcode::kReshape &&
+       ShapeUtil::ReshapeIsBitcast(value.operand(0)->shape(), value.shape()));
+  if (!is_view || value.shape().element_type() !=
+                      value.operand(0)->shape().element_type()) {
+    return nullptr;
+  }
+  return const_cast<HloInstruction*>(value.operand(0));
+}
+
 bool IsContiguousSlice(const HloInstruction& slice) {
   const Shape& from = slice.operand(0)->shape();
   const Shape& to = slice.shape();
-  if (!from.has_layout() || !to.has_layout() ||
-      from.layout().minor_to_major() != to.layout().minor_to_major() ||
+  // A slice of what is in another memory space is a transfer.
+  if (!from.has_layout() || !to.has_layout() || from.layout() != to.layout() ||
       (slice.opcode() == HloOpcode::kSlice &&
        absl::c_any_of(slice.slice_strides(),
                       [](int64_t stride) { return stride != 1; }))) {
@@ -230,19 +245,28 @@ bool IsContiguousSlice(const HloInstruction& slice) {
   return true;
 }
 
-LibraryOperand FindLibraryOperand(const HloInstruction& kernel,
-                                  int64_t number) {
+bool MayBeStart(const HloInstruction& index) {
+  const PrimitiveType type = index.shape().element_type();
+  return type == S32 || type == S64 || type == U32;
+}
+
+std::optional<LibraryOperand> FindLibraryOperand(const HloInstruction& kernel,
+                                                 int64_t number) {
   LibraryOperand found;
-  if (kernel.opcode() == HloOpcode::kDot) {
+  const HloInstruction* dot = DotOfLibrary(kernel);
+  if (dot == nullptr) return std::nullopt;
+  if (dot == &kernel) {
     found.operand = number;
     return found;
   }
-  const HloInstruction* value = DotOfLibrary(kernel)->operand(number);
+  const HloInstruction* value = dot->operand(number);
   for (; value->opcode() != HloOpcode::kParameter; value = value->operand(0)) {
-    if (value->opcode() != HloOpcode::kSlice &&
-        value->opcode() != HloOpcode::kDynamicSlice) {
+    const bool is_dynamic = value->opcode() == HloOpcode::kDynamicSlice;
+    if (!is_dynamic && value->opcode() != HloOpcode::kSlice) {
+      if (OperandOfView(*value) == nullptr) return std::nullopt;
       continue;
     }
+    if (!IsContiguousSlice(*value)) return std::nullopt;
     const Shape& from = value->operand(0)->shape();
     const std::vector<int64_t> strides = Strides(from);
     for (int64_t dim = 0; dim < from.dimensions_size(); ++dim) {
@@ -251,17 +275,21 @@ LibraryOperand FindLibraryOperand(const HloInstruction& kernel,
       if (most == 0) continue;
       const int64_t bytes = strides[dim] * ShapeUtil::ByteSizeOfPrimitiveType(
                                                from.element_type());
-      if (value->opcode() == HloOpcode::kSlice) {
+      if (!is_dynamic) {
         found.offset += value->slice_starts(dim) * bytes;
         continue;
       }
       const HloInstruction& start = *value->operand(1 + dim);
+      if (!MayBeStart(start)) return std::nullopt;
       if (start.opcode() == HloOpcode::kParameter) {
+        if (bytes % kLibraryAlignment != 0) return std::nullopt;
         found.starts.push_back({start.parameter_number(), most, bytes});
-      } else {
+      } else if (start.opcode() == HloOpcode::kConstant) {
         found.offset +=
             std::clamp<int64_t>(*start.literal().GetFirstInteger(), 0, most) *
             bytes;
+      } else {
+        return std::nullopt;
       }
     }
   }

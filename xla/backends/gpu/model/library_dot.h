@@ -47,18 +47,25 @@ inline constexpr absl::string_view kDynamicSliceFusion = "dynamic_slice_fusion";
 //           s = f32[1,64,64] dynamic-slice(p, i, 0, 0)
 //           ROOT d = f32[32,64] dot(x, f32[64,64] bitcast(s)), … }
 //
-// null for others.
+// null for others. What else such a fusion computes is not looked at.
 const HloInstruction* DotOfLibrary(const HloInstruction& kernel);
 
 // Nothing where the kernel of our own is as good (fewer than 2^20
 // multiplications), where the library lacks the types or the dot names an
-// algorithm, or where no dimension of a matrix is contiguous or those of a role
-// do not make one.
+// algorithm, where no dimension of a matrix is contiguous or those of a role do
+// not make one, or where FindLibraryOperand finds none.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& kernel);
 
 // The same with operands of these shapes and layouts.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
                                          const Shape& lhs, const Shape& rhs);
+
+// The operand if the instruction only gives the same memory another shape; else
+// null.
+HloInstruction* OperandOfView(const HloInstruction& value);
+
+// Libraries are told that operands begin at multiples of so many bytes.
+inline constexpr int64_t kLibraryAlignment = 256;
 
 // Whether a slice or dynamic slice is one stretch of its operand's memory.
 bool IsContiguousSlice(const HloInstruction& slice);
@@ -77,8 +84,15 @@ struct LibraryOperand {
   std::vector<Start> starts;
 };
 
-// Before: DotOfLibrary() of the kernel is known.
-LibraryOperand FindLibraryOperand(const HloInstruction& kernel, int64_t number);
+// Whether the host can read the index: an s32, s64 or u32.
+bool MayBeStart(const HloInstruction& index);
+
+// Nothing for kernels that DotOfLibrary() does not know, and where anything but
+// views and contiguous slices is between an operand of the kernel and the dot,
+// or a start is computed or places the operand where the library, which chose
+// its way for one, does not expect it.
+std::optional<LibraryOperand> FindLibraryOperand(const HloInstruction& kernel,
+                                                 int64_t number);
 
 }  // namespace xla::gpu
 

@@ -192,7 +192,7 @@ absl::StatusOr<ProgramSteps::Step> ProgramSteps::Launch(
   if (const std::optional<LibraryDot> dot = MakeLibraryDot(hlo)) {
     std::vector<std::string> places;
     for (int64_t number : {0, 1}) {
-      const LibraryOperand operand = FindLibraryOperand(hlo, number);
+      const LibraryOperand operand = *FindLibraryOperand(hlo, number);
       needs_host |= !operand.starts.empty();
       ASSIGN_OR_RETURN(places.emplace_back(), PlaceOf(hlo, operand));
     }

@@ -16,16 +16,14 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
-#include "xla/xla_data.pb.h"
 
 namespace xla::gpu {
 namespace {
 
-// Libraries are told that operands begin at multiples of so many bytes.
-constexpr int64_t kAlignment = 256;
-// The most readers that are looked at for one slice.
+// The most readers that are looked at for one slice, views included.
 constexpr int64_t kMaxReaders = 16;
 
 // OpenXLA has no such fusions of other custom calls. Products with vectors, and
@@ -41,19 +39,26 @@ bool IsLibraryCall(const HloInstruction& hlo, KernelTarget target) {
 }
 
 // All, directly or through views.
-bool OnlyLibraryCallsRead(const HloInstruction& value, KernelTarget target) {
-  return value.user_count() <= kMaxReaders && !value.IsRoot() &&
-         !value.HasControlDependencies() &&
-         absl::c_all_of(value.users(), [&](const HloInstruction* user) {
-           return IsLibraryCall(*user, target) ||
-                  (OperandOfView(*user) != nullptr &&
-                   OnlyLibraryCallsRead(*user, target));
-         });
-}
-
-bool IsIndex(const HloInstruction& start) {
-  const PrimitiveType type = start.shape().element_type();
-  return type == S32 || type == S64 || type == U32;
+bool OnlyLibraryCallsRead(const HloInstruction& slice, KernelTarget target) {
+  std::vector<const HloInstruction*> values = {&slice};
+  int64_t readers = 0;
+  while (!values.empty()) {
+    const HloInstruction& value = *values.back();
+    values.pop_back();
+    readers += value.user_count();
+    if (readers > kMaxReaders || value.IsRoot() ||
+        value.HasControlDependencies()) {
+      return false;
+    }
+    for (const HloInstruction* user : value.users()) {
+      if (OperandOfView(*user) != nullptr) {
+        values.push_back(user);
+      } else if (!IsLibraryCall(*user, target)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 // Whether it begins where the library expects operands, and is worth a call of
@@ -63,22 +68,21 @@ bool IsSuitable(const HloInstruction& slice, int64_t min_dynamic_bytes) {
   int64_t offset = 0;
   int64_t stride = ShapeUtil::ByteSizeOfPrimitiveType(from.element_type());
   bool is_dynamic = false;
+  if (primitive_util::IsSubByteNonPredType(from.element_type())) return false;
   for (int64_t dim : from.layout().minor_to_major()) {
     const int64_t most = from.dimensions(dim) - slice.shape().dimensions(dim);
     if (slice.opcode() == HloOpcode::kSlice) {
       offset += slice.slice_starts(dim) * stride;
     } else if (most != 0) {
       // Any multiple of the stride.
-      offset |= stride % kAlignment;
+      offset |= stride % kLibraryAlignment;
       const HloInstruction& start = *slice.operand(1 + dim);
-      if (start.opcode() != HloOpcode::kConstant) {
-        if (!IsIndex(start)) return false;
-        is_dynamic = true;
-      }
+      if (!MayBeStart(start)) return false;
+      is_dynamic |= start.opcode() != HloOpcode::kConstant;
     }
     stride *= from.dimensions(dim);
   }
-  return offset % kAlignment == 0 &&
+  return offset % kLibraryAlignment == 0 &&
          (!is_dynamic ||
           ShapeUtil::ByteSizeOf(slice.shape()) >= min_dynamic_bytes);
 }
@@ -101,9 +105,11 @@ std::vector<HloInstruction*> FindSlice(
     return {};
   }
   for (HloInstruction* start : path.back()->operands()) {
-    if (start->opcode() == HloOpcode::kConstant && start != slice.operand(0)) {
-      path.push_back(start);
+    if (start->opcode() != HloOpcode::kConstant || start == slice.operand(0)) {
+      continue;
     }
+    if (start->HasControlDependencies()) return {};
+    path.push_back(start);
   }
   return path;
 }

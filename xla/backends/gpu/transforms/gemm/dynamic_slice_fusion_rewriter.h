@@ -42,8 +42,10 @@ struct DynamicSliceFusionRewriterOptions {
 // to other kernels, and so are small dynamic slices: the host tells the library
 // where operands are, and waits for the place about as long as copying takes.
 //
-// Leaves alone: slices with control dependencies; indices of types other than
-// s32, s64 and u32. O(instructions + slices * their readers).
+// Leaves alone: slices and constant indices with control dependencies; indices
+// of types other than s32, s64 and u32; elements that share bytes; what is in
+// another memory space than its slice, which is a transfer.
+// O(instructions + slices * their readers).
 class DynamicSliceFusionRewriter : public HloModulePass {
  public:
   explicit DynamicSliceFusionRewriter(

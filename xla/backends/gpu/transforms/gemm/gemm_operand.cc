@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/library_dot.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/hlo_query.h"
@@ -179,18 +180,6 @@ HloInstruction* OperandOfStep(const HloInstruction& value) {
 }
 
 }  // namespace
-
-HloInstruction* OperandOfView(const HloInstruction& value) {
-  const bool is_view =
-      value.opcode() == HloOpcode::kBitcast ||
-      (value.opcode() == HloOpcode::kReshape &&
-       ShapeUtil::ReshapeIsBitcast(value.operand(0)->shape(), value.shape()));
-  if (!is_view || value.shape().element_type() !=
-                      value.operand(0)->shape().element_type()) {
-    return nullptr;
-  }
-  return const_cast<HloInstruction*>(value.operand(0));
-}
 
 HloInstruction* OnlyArrayOperand(const HloInstruction& hlo) {
   const HloInstruction* only = nullptr;

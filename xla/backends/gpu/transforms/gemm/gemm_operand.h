@@ -60,10 +60,6 @@ struct GemmOperand {
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
                                            int64_t operand, bool upstream);
 
-// The operand if the instruction only gives the same memory another shape; else
-// null.
-HloInstruction* OperandOfView(const HloInstruction& value);
-
 // The operand of an elementwise instruction that is no scalar constant,
 // broadcast; null unless there is exactly one.
 HloInstruction* OnlyArrayOperand(const HloInstruction& hlo);
