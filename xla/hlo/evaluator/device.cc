@@ -57,8 +57,8 @@ bool ArrayHasShape(const Value& value, const Shape& shape) {
 }
 
 // In mixed precision floats of several types meet in one array: they become of
-// the result's type before they are moved. What a kernel makes of the type of
-// its operands alone is converted afterwards.
+// the result's type before they are moved. What is made of the type of the
+// operands alone is converted afterwards, by ConvertToShape.
 absl::Status ConvertOperands(const HloInstruction* inst,
                              absl::Span<Value> operands, MemoryBudget* budget) {
   if (!inst->shape().IsArray() ||
@@ -71,6 +71,25 @@ absl::Status ConvertOperands(const HloInstruction* inst,
     TF_RETURN_IF_ERROR(
         ConvertInPlace(operand, inst->shape().element_type(), budget));
   }
+  return absl::OkStatus();
+}
+
+// Floats of other types than those in `shape` become of these.
+absl::Status ConvertToShape(const Shape& shape, MemoryBudget* budget,
+                            Value& value) {
+  if (ValueHasShape(value, shape)) return absl::OkStatus();
+  if (shape.IsArray()) {
+    return ConvertInPlace(value, shape.element_type(), budget);
+  }
+  if (!shape.IsTuple() || !ValueMayHaveShape(value, shape)) {
+    return absl::OkStatus();
+  }
+  std::vector<Value> elements = std::move(value).TakeElements();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    TF_RETURN_IF_ERROR(
+        ConvertToShape(shape.tuple_shapes(i), budget, elements[i]));
+  }
+  value = Value::Tuple(std::move(elements));
   return absl::OkStatus();
 }
 
@@ -254,10 +273,7 @@ absl::Status Device::Execute(const Step& step) {
                         kernel(inst, absl::MakeSpan(operands), context));
     // Values left by the kernel are freed before the result is examined.
     operands.clear();
-    if (inst->shape().IsArray()) {
-      TF_RETURN_IF_ERROR(ConvertInPlace(value, inst->shape().element_type(),
-                                        options_->budget));
-    }
+    TF_RETURN_IF_ERROR(ConvertToShape(inst->shape(), options_->budget, value));
     return Finish(std::move(value));
   }
   return ExecuteControl(inst, std::move(operands));
@@ -338,6 +354,8 @@ absl::Status Device::Return() {
 
 absl::Status Device::Resume(Value result) {
   CHECK(state_ == State::kWaiting);
+  TF_RETURN_IF_ERROR(
+      ConvertToShape(pending_->shape(), options_->budget, result));
   if (!ValueHasShape(result, pending_->shape())) {
     return Annotate(Internal("was given %s, but its shape is %s",
                              result.has_value()

@@ -95,8 +95,8 @@ class Device {
   // While kWaiting: the instruction and its operands.
   const HloInstruction* pending() const { return pending_; }
   absl::Span<const Value> pending_operands() const { return pending_operands_; }
-  // Gives the instruction its value. Internal if sizes or types are not those
-  // of its shape.
+  // Gives the instruction its value, in mixed precision also of other floats.
+  // Internal if sizes or types are not those of its shape.
   absl::Status Resume(Value result);
 
   // When kDone.

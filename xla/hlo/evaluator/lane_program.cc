@@ -45,6 +45,11 @@ bool IsScalar(const Shape& shape) {
   return shape.IsArray() && shape.dimensions().empty();
 }
 
+bool ConvertsTypes(HloOpcode opcode) {
+  return HloOpcodeIsOneOf<HloOpcode::kConvert, HloOpcode::kBitcastConvert,
+                          HloOpcode::kStochasticConvert>(opcode);
+}
+
 // The lane type that the kernel of `inst` writes; nullopt: any, by params.to.
 std::optional<LaneType> ResultLanes(const HloInstruction* inst,
                                     LaneType operand) {
@@ -60,11 +65,8 @@ std::optional<LaneType> ResultLanes(const HloInstruction* inst,
       return operand;
     case HloOpcode::kComplex:
       return operand == LaneType::kF32 ? LaneType::kC64 : LaneType::kC128;
-    case HloOpcode::kConvert:
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kStochasticConvert:
-      return std::nullopt;
-    default:  // The type of the operands.
+    default:
+      if (ConvertsTypes(inst->opcode())) return std::nullopt;
       return operand;
   }
 }
@@ -140,6 +142,8 @@ class LaneCompiler {
     program_.outputs_.assign(outputs.begin(), outputs.end());
   }
 
+  // The register as floats of another type.
+  int32_t AddConvert(int32_t input, PrimitiveType to);
   // Appends an element-wise operation.
   absl::StatusOr<int32_t> AddOp(const HloInstruction* inst,
                                 absl::Span<const int32_t> inputs);
@@ -166,15 +170,51 @@ class LaneCompiler {
   LaneProgram program_;
 };
 
+int32_t LaneCompiler::AddConvert(int32_t input, PrimitiveType to) {
+  LaneProgram::Op op;
+  op.kernel = ConvertLanes;
+  op.opcode = HloOpcode::kConvert;
+  op.params.from = program_.registers_[input].type;
+  op.params.to = to;
+  op.params.width = primitive_util::BitWidth(op.params.from);
+  op.inputs = {input};
+  op.output = AddRegister(to);
+  op.round = !StoredAsLanes(to);
+  program_.ops_.push_back(op);
+  return op.output;
+}
+
 // Looks up the kernel for the opcode and the lane types of its operands, and
-// checks that operands and result agree with what it computes.
-absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
-                                            absl::Span<const int32_t> inputs) {
+// checks that operands and result agree with what it computes. In mixed
+// precision, all floats become f64 if one is.
+absl::StatusOr<int32_t> LaneCompiler::AddOp(
+    const HloInstruction* inst, absl::Span<const int32_t> operands) {
   const PrimitiveType to = inst->shape().element_type();
+  Registers inputs(operands.begin(), operands.end());
   absl::InlinedVector<PrimitiveType, 3> types;
   for (int32_t input : inputs) types.push_back(program_.registers_[input].type);
+  if (!ConvertsTypes(inst->opcode()) &&
+      (to == F64 || absl::c_linear_search(types, F64))) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (types[i] == F64 || !primitive_util::IsFloatingPointType(types[i])) {
+        continue;
+      }
+      inputs[i] = AddConvert(inputs[i], F64);
+      types[i] = F64;
+    }
+  }
   const LaneType operand = LaneTypeOf(types[0]);
-  const LaneType result = LaneTypeOf(to);
+  const std::optional<LaneType> written =
+      inst->opcode() == HloOpcode::kSelect
+          ? std::optional<LaneType>(LaneTypeOf(types[1]))
+          : ResultLanes(inst, operand);
+  // What is converted to the type of the result.
+  PrimitiveType made = to;
+  if (primitive_util::IsFloatingPointType(to)) {
+    if (written == LaneType::kF32 && to == F64) made = F32;
+    if (written == LaneType::kF64) made = F64;
+  }
+  const LaneType result = LaneTypeOf(made);
 
   LaneProgram::Op op;
   op.kernel = FindKernel(inst, operand, result);
@@ -183,17 +223,13 @@ absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
                          HloOpcodeString(inst->opcode()),
                          primitive_util::LowercasePrimitiveTypeName(types[0]));
   }
-  const std::optional<LaneType> written =
-      inst->opcode() == HloOpcode::kSelect
-          ? std::optional<LaneType>(LaneTypeOf(types[1]))
-          : ResultLanes(inst, operand);
   if (!OperandsAgree(inst, types) || written.value_or(result) != result) {
     return InvalidArgument("operand types of %s do not match",
                            HloOpcodeString(inst->opcode()));
   }
   op.opcode = inst->opcode();
   op.params.from = types[0];
-  op.params.to = to;
+  op.params.to = made;
   op.params.width = primitive_util::BitWidth(types[0]);
   if (inst->opcode() == HloOpcode::kReducePrecision) {
     op.params.exponent_bits = inst->exponent_bits();
@@ -205,15 +241,15 @@ absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
     return Unimplemented("bitcast-convert of a scalar to another width");
   }
   op.inputs.assign(inputs.begin(), inputs.end());
-  op.output = AddRegister(to);
-  op.round = !StoredAsLanes(to);
+  op.output = AddRegister(made);
+  op.round = !StoredAsLanes(made);
   program_.ops_.push_back(op);
   if (inst->opcode() == HloOpcode::kCompare) {
     program_.compare_ = LaneProgram::SimpleCompare{inst->comparison_direction(),
                                                    inst->comparison_order(),
                                                    inputs[0], inputs[1]};
   }
-  return op.output;
+  return made == to ? op.output : AddConvert(op.output, to);
 }
 
 std::optional<int32_t> LaneCompiler::AddConstant(const HloInstruction* inst) {
@@ -392,7 +428,7 @@ absl::StatusOr<LaneProgram> LaneProgram::CompileInstruction(
   TF_ASSIGN_OR_RETURN(int32_t output, compiler.AddOp(instruction, inputs));
   compiler.SetOutputs({output});
   LaneProgram program = compiler.Finish();
-  program.ops_[0].round = false;  // Storing rounds.
+  program.ops_.back().round = false;  // Storing rounds.
   return program;
 }
 

@@ -110,7 +110,7 @@ class LaneMachine {
   // The same element for all lanes, until the next LoadInput.
   void SpreadInput(int64_t i, const void* element);
 
-  // Where an output of a program of one operation goes, instead of a register.
+  // Where an output that no operation reads goes, instead of a register.
   void SetOutput(int64_t i, void* lanes) {
     own_[program_.outputs_[i]] = lanes;
     at_[program_.outputs_[i]] = lanes;

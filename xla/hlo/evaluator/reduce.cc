@@ -400,21 +400,12 @@ absl::StatusOr<Value> EvaluateReduce(const HloInstruction* instruction,
                           Value::Make(first.type(), kept_dims, context.budget));
       TF_RETURN_IF_ERROR(
           folder(first, inits[0], MakeRuns(first.dims(), reduced), &result));
-      TF_RETURN_IF_ERROR(ConvertInPlace(
-          result, instruction->shape().element_type(), context.budget));
       return result;
     }
   }
   TF_ASSIGN_OR_RETURN(std::vector<Value> results,
                       ReduceByFunction(instruction, inputs, inits, reduced,
                                        kept_dims, context));
-  for (size_t k = 0; k < n; ++k) {
-    const Shape& shape = instruction->shape();
-    TF_RETURN_IF_ERROR(ConvertInPlace(
-        results[k],
-        (shape.IsTuple() ? shape.tuple_shapes(k) : shape).element_type(),
-        context.budget));
-  }
   if (!instruction->shape().IsTuple()) return std::move(results[0]);
   return Value::Tuple(std::move(results));
 }

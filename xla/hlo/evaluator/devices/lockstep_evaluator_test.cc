@@ -150,6 +150,13 @@ TEST(LockstepTest, GatherAndScatter) {
       channel_id=1, replica_groups={{1,0}}, use_global_device_ids=true })",
                         4),
                {"{14, 16}", "{10, 12}"});
+  // Mixed precision.
+  ExpectValues(Evaluate(2, 1, R"(ENTRY e {
+    x = s32[2] parameter(0)
+    c = bf16[2] convert(x)
+    g = f32[4] all-gather(c), dimensions={0}, replica_groups={}
+    ROOT r = s32[4] convert(g) })"),
+               {"{0, 1, 10, 11}", "{0, 1, 10, 11}"});
   // Several operands.
   ExpectValues(Evaluate(2, 1, R"(ENTRY e {
     x = s32[2] parameter(0)
