@@ -210,6 +210,7 @@ class Writer {
       TF_RETURN_IF_ERROR(SetOperands(inst, operands));
       Append(inst);
       name.instruction = inst;
+      runs_.insert({inst->opcode(), std::move(operands)});
       return absl::OkStatus();
     }
     bool tied = false;
@@ -220,18 +221,15 @@ class Writer {
     old_of_[clone] = inst;
     if (tied) tied_.insert(clone);
     latest_[inst].instruction = clone;
+    runs_.insert({inst->opcode(), std::move(operands)});
     return absl::OkStatus();
   }
 
-  // Whether common subexpression elimination would merge a clone of `inst` with
-  // another reader of `waits`, one of its operands.
-  static bool IsRepeated(const HloInstruction& inst,
-                         const std::vector<HloInstruction*>& operands,
-                         const HloInstruction& waits) {
-    return absl::c_any_of(waits.users(), [&](const HloInstruction* user) {
-      return user->opcode() == inst.opcode() &&
-             absl::c_equal(user->operands(), operands);
-    });
+  // Whether common subexpression elimination would merge a clone of `inst` that
+  // reads `operands` with what runs before.
+  bool IsRepeated(const HloInstruction& inst,
+                  const std::vector<HloInstruction*>& operands) const {
+    return runs_.contains({inst.opcode(), operands});
   }
 
   // Makes the operands of a clone of `inst` wait, one of them, where none does
@@ -240,10 +238,9 @@ class Writer {
   absl::StatusOr<bool> TieOperands(const HloInstruction& inst,
                                    HloInstruction* tie,
                                    std::vector<HloInstruction*>* operands) {
-    const auto waits = absl::c_find_if(
+    const bool has_one = absl::c_any_of(
         *operands, [this](HloInstruction* o) { return tied_.contains(o); });
-    const bool has_one = waits != operands->end();
-    if (has_one && !IsRepeated(inst, *operands, **waits)) return true;
+    if (has_one && !IsRepeated(inst, *operands)) return true;
     std::optional<size_t> chosen;
     std::pair<bool, int> best;
     for (size_t i = 0; i < operands->size(); ++i) {
@@ -263,7 +260,7 @@ class Writer {
         TF_ASSIGN_OR_RETURN(now, Current(tie));
       }
       operand = TiedTo(tie, now == operand ? nullptr : now, operand);
-    } while (IsRepeated(inst, *operands, *operand));
+    } while (IsRepeated(inst, *operands));
     return true;
   }
 
@@ -308,6 +305,8 @@ class Writer {
   absl::flat_hash_map<const HloInstruction*, Name> latest_;
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> old_of_;
   absl::flat_hash_set<const HloInstruction*> fresh_;
+  // Opcodes and operands of what has run.
+  absl::flat_hash_set<std::pair<HloOpcode, std::vector<HloInstruction*>>> runs_;
   // Clones that wait, and operands that do, by what they are and wait for.
   absl::flat_hash_set<const HloInstruction*> tied_;
   // What was waited for, as it is read behind a barrier, and before.
