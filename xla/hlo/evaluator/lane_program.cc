@@ -65,7 +65,7 @@ std::optional<LaneType> ResultLanes(const HloInstruction* inst,
       return operand;
     case HloOpcode::kComplex:
       return operand == LaneType::kF32 ? LaneType::kC64 : LaneType::kC128;
-    default:
+    default:  // The type of the operands, unless that is what changes.
       if (ConvertsTypes(inst->opcode())) return std::nullopt;
       return operand;
   }
