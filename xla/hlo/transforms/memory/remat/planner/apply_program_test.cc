@@ -246,6 +246,22 @@ TEST(ApplyProgramTest, WaitsForNeitherOriginalsNorDeadValues) {
                   "g h get-tuple-element.1", "d g c.remat"));
 }
 
+// However early it was there, as long as it is read later.
+TEST(ApplyProgramTest, WaitsForWhatWasThereBeforeTheOriginalDied) {
+  EXPECT_THAT(Written(R"(
+  k = f32[8]{0} cosine(p)
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} negate(a)
+  h = f32[8]{0} reverse(a), dimensions={0}
+  g = f32[8]{0} multiply(h, k))",
+                      "p k a b a h g", &kNoneFused),
+              ElementsAre("k p", "a p", "b a", "tuple p k", "opt-barrier tuple",
+                          "get-tuple-element opt-barrier",
+                          "get-tuple-element.1 opt-barrier",
+                          "a.remat get-tuple-element", "h a.remat",
+                          "g h get-tuple-element.1"));
+}
+
 // Others would merge what reads the same.
 TEST(ApplyProgramTest, RunsHaveBarriersOfTheirOwn) {
   EXPECT_THAT(Written(R"(
