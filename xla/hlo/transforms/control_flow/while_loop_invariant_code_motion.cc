@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/control_flow/inlined_calls.h"
+#include "xla/hlo/transforms/fusion/fusible_opcodes.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/utils/hlo_query.h"
 #include "xla/shape_util.h"
@@ -119,7 +120,7 @@ class InvariantCode {
         inst->operands(),
         [&](const HloInstruction* operand) { return varies_.at(operand); });
     source_bytes_[inst] = ShapeUtil::ByteSizeOf(inst->shape(), 8);
-    if (!IsOfItsOwnKernel(*inst)) {
+    if (!IsOfItsOwnKernel(*inst) && !IsExpensiveToRepeat(*inst)) {
       source_bytes_[inst] =
           std::min(source_bytes_[inst], OperandSourceBytes(*inst));
     }
@@ -143,18 +144,13 @@ class InvariantCode {
     if (inst.opcode() == HloOpcode::kConstant) return true;
     if (options_.expensive_only && !varies_.at(&inst)) return false;
     const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);
-    const bool is_computed_where_read =
-        options_.expensive_only && !IsOfItsOwnKernel(inst);
-    // A conversion pays by what it saves of its operand, which is computed in
-    // the loop again and again if it stays, too.
-    const int64_t from = options_.expensive_only && !is_computed_where_read
-                             ? OperandSourceBytes(inst)
-                             : OperandBytes(inst);
+    const int64_t from =
+        options_.expensive_only ? OperandSourceBytes(inst) : OperandBytes(inst);
     if (options_.size_inflation_ratio >= 0 &&
         bytes > options_.size_inflation_ratio * from) {
       return false;
     }
-    if (is_computed_where_read) {
+    if (options_.expensive_only && !IsOfItsOwnKernel(inst)) {
       // Parts of a value are read where they lie.
       return bytes < from && inst.opcode() == HloOpcode::kConvert;
     }

@@ -13,8 +13,8 @@ namespace xla {
 
 struct WhileLoopInvariantCodeMotionOptions {
   // Maximum ratio of the bytes of a hoisted value to the bytes of its operands;
-  // with expensive_only to those of what it is computed from, where operands
-  // are recomputed for free. Negative: any.
+  // with expensive_only, to those of what they are recomputed from for free.
+  // Negative: any.
   double size_inflation_ratio = 1;
   // Hoist only values that their consumers cannot recompute for free: products,
   // reductions, sorts and the like, and values smaller than their operands.
