@@ -16,8 +16,8 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
+#include "xla/hlo/transforms/sharding_propagation/product_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
-#include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
@@ -140,108 +140,6 @@ Rule ReduceRule(const HloInstruction& inst) {
     if (reduced) continue;
     for (int t = b.result(); t < b.num_tensors(); ++t) b.Map(t, kept, factor);
     ++kept;
-  }
-  return b.Build();
-}
-
-// For scaled dots, too: the partitioner lets the scales go with the values.
-Rule DotRule(const HloInstruction& inst, const DotDimensionNumbers& dims) {
-  if (inst.opcode() == HloOpcode::kDot && inst.operand_count() != 2) {
-    return std::nullopt;
-  }
-  RuleBuilder b(inst);
-  int64_t out = 0;
-  for (int i = 0; i < dims.lhs_batch_dimensions_size(); ++i) {
-    const int64_t d = dims.lhs_batch_dimensions(i);
-    const int factor = b.AddFactor(inst.operand(0)->shape().dimensions(d));
-    b.Map(0, d, factor);
-    b.Map(1, dims.rhs_batch_dimensions(i), factor);
-    b.Map(b.result(), out++, factor);
-  }
-  auto map_free = [&](int operand, const auto& batch, const auto& contracting) {
-    const int64_t rank = inst.operand(operand)->shape().dimensions().size();
-    for (int64_t d = 0; d < rank; ++d) {
-      if (absl::c_linear_search(batch, d) ||
-          absl::c_linear_search(contracting, d)) {
-        continue;
-      }
-      const int factor =
-          b.AddFactor(inst.operand(operand)->shape().dimensions(d));
-      b.Map(operand, d, factor);
-      b.Map(b.result(), out++, factor);
-    }
-  };
-  map_free(0, dims.lhs_batch_dimensions(), dims.lhs_contracting_dimensions());
-  map_free(1, dims.rhs_batch_dimensions(), dims.rhs_contracting_dimensions());
-  for (int i = 0; i < dims.lhs_contracting_dimensions_size(); ++i) {
-    const int64_t d = dims.lhs_contracting_dimensions(i);
-    const int factor = b.AddFactor(inst.operand(0)->shape().dimensions(d),
-                                   FactorKind::kReduction);
-    b.Map(0, d, factor);
-    b.Map(1, dims.rhs_contracting_dimensions(i), factor);
-  }
-  return b.Build();
-}
-
-using DimNums = dot_as_convolution_util::DotConvolutionDimsInfo::DimNums;
-
-// Along a dimension where windows are small beside the input, that and the
-// result are cut alike and neighbors exchange their edges. Where they are as
-// large as the input, as for the gradient of a kernel, devices add up parts of
-// both operands.
-void MapSlidingDim(const HloInstruction& conv, const DimNums& dim,
-                   RuleBuilder* b) {
-  const WindowDimension& window = conv.window().dimensions(dim.spatial_dim);
-  const int64_t in = b->shape(0).dimensions(dim.lhs);
-  const int64_t out = b->shape(b->result()).dimensions(dim.output);
-  const int64_t base = in * window.base_dilation();
-  const int64_t reach = window.size() * window.window_dilation();
-  const int64_t steps = out * window.stride();
-  if (base == steps && reach * 2 <= base) {
-    b->MapAll({dim.lhs, -1, dim.output});
-  } else if (base == in && reach == in && steps * 2 <= in) {
-    b->MapAll({dim.lhs, dim.rhs, -1}, FactorKind::kReduction);
-  }
-}
-
-// Features that are convolved in groups of several: each group is computed by
-// itself, whatever is in it.
-void MapGroups(const HloInstruction& conv, RuleBuilder* b) {
-  const ConvolutionDimensionNumbers& dims =
-      conv.convolution_dimension_numbers();
-  const bool of_features = conv.feature_group_count() > 1;
-  const int factor = b->AddFactor(of_features ? conv.feature_group_count()
-                                              : conv.batch_group_count());
-  b->Map(0,
-         of_features ? dims.input_feature_dimension()
-                     : dims.input_batch_dimension(),
-         factor);
-  b->Map(1, dims.kernel_output_feature_dimension(), factor);
-  b->Map(b->result(), dims.output_feature_dimension(), factor);
-}
-
-Rule ConvolutionRule(const HloInstruction& inst) {
-  RuleBuilder b(inst);
-  const auto info = dot_as_convolution_util::ParseConvolutionDimsInfo(&inst);
-  for (const auto* dims : {&info.lhs_non_contracting_dims, &info.batch_dims}) {
-    for (const DimNums& dim : *dims) b.MapAll({dim.lhs, dim.rhs, dim.output});
-  }
-  for (const DimNums& dim : info.contracting_dims) {
-    b.MapAll({dim.lhs, dim.rhs, -1}, FactorKind::kReduction);
-  }
-  for (const DimNums& dim : info.rhs_non_contracting_dims) {
-    b.MapAll({-1, dim.rhs, dim.output});
-  }
-  const bool has_groups =
-      inst.feature_group_count() > 1 || inst.batch_group_count() > 1;
-  if (has_groups && !dot_as_convolution_util::IsBackwardConvolution(inst) &&
-      !b.HasFactor(
-          b.result(),
-          inst.convolution_dimension_numbers().output_feature_dimension())) {
-    MapGroups(inst, &b);
-  }
-  for (const DimNums& dim : info.conv_spatial_dims) {
-    MapSlidingDim(inst, dim, &b);
   }
   return b.Build();
 }
@@ -419,7 +317,7 @@ Rule CustomCallRule(const HloInstruction& inst) {
     return ElementwiseRule(inst);
   }
   if (const auto dims = BlockScaledDotDimensions(inst)) {
-    return DotRule(inst, *dims);
+    return DotShardingRule(inst, *dims);
   }
   if (inst.IsCustomCall("TopK") && inst.operand_count() == 1) {
     return BatchRule(inst, 1);
@@ -526,13 +424,9 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst,
       return ReduceRule(inst);
     case HloOpcode::kDot:
     case HloOpcode::kScaledDot:
-      return DotRule(inst, inst.dot_dimension_numbers());
+      return DotShardingRule(inst, inst.dot_dimension_numbers());
     case HloOpcode::kConvolution:
-      if (inst.sparsity_config().has_lhs() ||
-          inst.sparsity_config().has_rhs()) {
-        return std::nullopt;
-      }
-      return ConvolutionRule(inst);
+      return ConvolutionShardingRule(inst);
     case HloOpcode::kSlice:
     case HloOpcode::kPad:
       return SliceOrPadRule(inst);

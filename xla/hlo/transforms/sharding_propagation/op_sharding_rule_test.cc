@@ -32,6 +32,14 @@ std::string RuleOf(absl::string_view lines) {
   return rule ? rule->ToString() : "none";
 }
 
+std::string RuleOfConvolution(absl::string_view lhs, absl::string_view rhs,
+                              absl::string_view result,
+                              absl::string_view attributes) {
+  return RuleOf(absl::StrCat("p = ", lhs, " parameter(0)\nq = ", rhs,
+                             " parameter(1)\nROOT c = ", result,
+                             " convolution(p, q), ", attributes));
+}
+
 TEST(OpShardingRuleTest, Dot) {
   EXPECT_EQ(RuleOf(R"(
     p = f32[2,8,4] parameter(0)
@@ -51,109 +59,109 @@ TEST(OpShardingRuleTest, Dot) {
 }
 
 TEST(OpShardingRuleTest, Convolution) {
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,8,6] parameter(0)
-    q = f32[3,6,9] parameter(1)
-    ROOT c = f32[2,8,9] convolution(p, q), window={size=3 pad=1_1},
-      dim_labels=b0f_0io->b0f)"),
-            "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=8} reduction={j}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[2,8,6]", "f32[3,6,9]", "f32[2,8,9]",
+                        "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f"),
+      "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=8} reduction={j}");
   // Three groups of two features, which become three each.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,8,6] parameter(0)
-    q = f32[3,2,9] parameter(1)
-    ROOT c = f32[2,8,9] convolution(p, q), window={size=3 pad=1_1},
-      dim_labels=b0f_0io->b0f, feature_group_count=3)"),
+  EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[3,2,9]", "f32[2,8,9]",
+                              "window={size=3 pad=1_1}, "
+                              "dim_labels=b0f_0io->b0f, feature_group_count=3"),
             "([i,k,j],[-,-,j])->([i,k,j]) {i=2,j=3,k=8}");
   // Groups of two batches.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[8,6,3] parameter(0)
-    q = f32[1,3,4] parameter(1)
-    ROOT c = f32[2,6,4] convolution(p, q), window={size=1},
-      dim_labels=b0f_0io->b0f, batch_group_count=4)"),
-            "([k,i,j],[-,j,k])->([-,i,k]) {i=6,j=3,k=4} reduction={j}");
+  EXPECT_EQ(
+      RuleOfConvolution(
+          "f32[8,6,3]", "f32[1,3,4]", "f32[2,6,4]",
+          "window={size=1}, dim_labels=b0f_0io->b0f, batch_group_count=4"),
+      "([k,i,j],[-,j,k])->([-,i,k]) {i=6,j=3,k=4} reduction={j}");
   // A spatial batch, and one that is contracted.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,4,5,3] parameter(0)
-    q = f32[4,5,3,7] parameter(1)
-    ROOT c = f32[2,4,1,7] convolution(p, q), window={size=4x5 stride=3x1
-      lhs_dilate=4x1}, dim_labels=b01f_01io->b01f)"),
+  EXPECT_EQ(RuleOfConvolution("f32[2,4,5,3]", "f32[4,5,3,7]", "f32[2,4,1,7]",
+                              "window={size=4x5 stride=3x1 lhs_dilate=4x1}, "
+                              "dim_labels=b01f_01io->b01f"),
             "([i,j,l,k],[j,l,k,m])->([i,j,-,m]) {i=2,j=4,k=3,l=5,m=7} "
             "reduction={k,l}");
-  // Windows half as large as the input are not small, those that skip half of
-  // it read nothing alike.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,8,6] parameter(0)
-    q = f32[5,6,9] parameter(1)
-    ROOT c = f32[2,8,9] convolution(p, q), window={size=5 pad=2_2},
-      dim_labels=b0f_0io->b0f)"),
-            "([i,-,j],[-,j,k])->([i,-,k]) {i=2,j=6,k=9} reduction={j}");
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,8,6] parameter(0)
-    q = f32[3,6,9] parameter(1)
-    ROOT c = f32[2,6,9] convolution(p, q), window={size=3},
-      dim_labels=b0f_0io->b0f)"),
+  // Windows of half the input are small, whatever their stride.
+  EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[4,6,9]", "f32[2,4,9]",
+                              "window={size=4 stride=2 pad=1_1}, "
+                              "dim_labels=b0f_0io->b0f"),
+            "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=4} reduction={j} "
+            "permutation={l}");
+  // Larger ones are not, and without padding there are fewer windows than
+  // elements.
+  EXPECT_EQ(
+      RuleOfConvolution("f32[2,8,6]", "f32[5,6,9]", "f32[2,8,9]",
+                        "window={size=5 pad=2_2}, dim_labels=b0f_0io->b0f"),
+      "([i,-,j],[-,j,k])->([i,-,k]) {i=2,j=6,k=9} reduction={j}");
+  EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[3,6,9]", "f32[2,6,9]",
+                              "window={size=3}, dim_labels=b0f_0io->b0f"),
             "([i,-,j],[-,j,k])->([i,-,k]) {i=2,j=6,k=9} reduction={j}");
 }
 
 // Gradients, as convolutions of any kind and as those of a backward one.
 TEST(OpShardingRuleTest, InputGradients) {
-  EXPECT_EQ(RuleOf(R"(
-    g = f32[2,8,9] parameter(0)
-    q = f32[3,6,9] parameter(1)
-    ROOT c = f32[2,8,6] convolution(g, q), window={size=3 pad=1_1
-      rhs_reversal=1}, dim_labels=b0f_0oi->b0f)"),
-            "([i,l,j],[-,k,j])->([i,l,k]) {i=2,j=9,k=6,l=8} reduction={j}");
+  EXPECT_EQ(
+      RuleOfConvolution(
+          "f32[2,8,9]", "f32[3,6,9]", "f32[2,8,6]",
+          "window={size=3 pad=1_1 rhs_reversal=1}, dim_labels=b0f_0oi->b0f"),
+      "([i,l,j],[-,k,j])->([i,l,k]) {i=2,j=9,k=6,l=8} reduction={j}");
   // Of a convolution with stride 2.
-  EXPECT_EQ(RuleOf(R"(
-    g = f32[2,4,9] parameter(0)
-    q = f32[3,6,9] parameter(1)
-    ROOT c = f32[2,8,6] convolution(g, q), window={size=3 pad=1_2 lhs_dilate=2
-      rhs_reversal=1}, dim_labels=b0f_0oi->b0f)"),
+  EXPECT_EQ(RuleOfConvolution("f32[2,4,9]", "f32[3,6,9]", "f32[2,8,6]",
+                              "window={size=3 pad=1_2 lhs_dilate=2 "
+                              "rhs_reversal=1}, dim_labels=b0f_0oi->b0f"),
             "([i,l,j],[-,k,j])->([i,l,k]) {i=2,j=9,k=6,l=4} reduction={j} "
             "permutation={l}");
-  EXPECT_EQ(RuleOf(R"(
-    g = f32[2,4,9] parameter(0)
-    q = f32[3,6,9] parameter(1)
-    ROOT c = f32[2,8,6] convolution(g, q), window={size=3 pad=1_2
-      lhs_dilate=2}, dim_labels=b0f_0io->b0f, convolution_kind=dgrad)"),
-            "([i,-,j],[-,k,j])->([i,-,k]) {i=2,j=9,k=6} reduction={j}");
-  EXPECT_EQ(RuleOf(R"(
-    g = f32[2,8,8] parameter(0)
-    q = f32[3,2,8] parameter(1)
-    ROOT c = f32[2,8,8] convolution(g, q), window={size=3 pad=1_1},
-      dim_labels=b0f_0io->b0f, feature_group_count=4, convolution_kind=dgrad)"),
-            "([i,-,-],[-,-,-])->([i,-,-]) {i=2}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[2,4,9]", "f32[3,6,9]", "f32[2,8,6]",
+                        "window={size=3 pad=1_2 lhs_dilate=2}, "
+                        "dim_labels=b0f_0io->b0f, convolution_kind=dgrad"),
+      "([i,-,j],[-,k,j])->([i,-,k]) {i=2,j=9,k=6} reduction={j}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[2,8,8]", "f32[3,2,8]", "f32[2,8,8]",
+                        "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f, "
+                        "feature_group_count=4, convolution_kind=dgrad"),
+      "([i,-,-],[-,-,-])->([i,-,-]) {i=2}");
 }
 
 TEST(OpShardingRuleTest, KernelGradients) {
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[16,8,4] parameter(0)
-    g = f32[16,8,3] parameter(1)
-    ROOT c = f32[3,4,3] convolution(p, g), window={size=8 pad=1_1},
-      dim_labels=f0b_i0o->0bf)"),
-            "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=8} "
-            "reduction={j,l}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[16,8,4]", "f32[16,8,3]", "f32[3,4,3]",
+                        "window={size=8 pad=1_1}, dim_labels=f0b_i0o->0bf"),
+      "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=8} "
+      "reduction={j,l}");
   // Of a convolution with stride 2.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[16,8,4] parameter(0)
-    g = f32[16,4,3] parameter(1)
-    ROOT c = f32[3,4,3] convolution(p, g), window={size=4 pad=0_1
-      rhs_dilate=2}, dim_labels=f0b_i0o->0bf)"),
-            "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=4} "
-            "reduction={j,l}");
+  EXPECT_EQ(
+      RuleOfConvolution(
+          "f32[16,8,4]", "f32[16,4,3]", "f32[3,4,3]",
+          "window={size=4 pad=0_1 rhs_dilate=2}, dim_labels=f0b_i0o->0bf"),
+      "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=4} "
+      "reduction={j,l}");
+  // A kernel of half the size of the input is small, a larger one is not.
+  EXPECT_EQ(
+      RuleOfConvolution("f32[16,8,4]", "f32[16,8,3]", "f32[4,4,3]",
+                        "window={size=8 pad=1_2}, dim_labels=f0b_i0o->0bf"),
+      "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=8} reduction={j,l}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[16,8,4]", "f32[16,8,3]", "f32[5,4,3]",
+                        "window={size=8 pad=2_2}, dim_labels=f0b_i0o->0bf"),
+      "([j,-,i],[j,-,k])->([-,i,k]) {i=4,j=16,k=3} reduction={j}");
+  // Windows that do not meet the input element by element.
+  EXPECT_EQ(RuleOfConvolution("f32[16,8,4]", "f32[16,6,3]", "f32[3,4,3]",
+                              "window={size=6}, dim_labels=f0b_i0o->0bf"),
+            "([j,-,i],[j,-,k])->([-,i,k]) {i=4,j=16,k=3} reduction={j}");
+  EXPECT_EQ(RuleOfConvolution("f32[16,8,4]", "f32[16,8,3]", "f32[4,4,3]",
+                              "window={size=8 pad=-4_0 lhs_dilate=2}, "
+                              "dim_labels=f0b_i0o->0bf"),
+            "([j,-,i],[j,-,k])->([-,i,k]) {i=4,j=16,k=3} reduction={j}");
   // The kernel of a convolution in groups of one feature.
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[6,8,2] parameter(0)
-    g = f32[8,2,6] parameter(1)
-    ROOT c = f32[1,3,6] convolution(p, g), window={size=8 pad=1_1},
-      dim_labels=b0f_0io->b0f, batch_group_count=6)"),
+  EXPECT_EQ(RuleOfConvolution("f32[6,8,2]", "f32[8,2,6]", "f32[1,3,6]",
+                              "window={size=8 pad=1_1}, "
+                              "dim_labels=b0f_0io->b0f, batch_group_count=6"),
             "([i,k,j],[k,j,i])->([-,-,i]) {i=6,j=2,k=8} reduction={j,k}");
-  EXPECT_EQ(RuleOf(R"(
-    p = f32[2,8,6] parameter(0)
-    g = f32[2,8,9] parameter(1)
-    ROOT c = f32[3,6,9] convolution(p, g), window={size=3 pad=1_1},
-      dim_labels=b0f_0io->b0f, convolution_kind=wgrad)"),
-            "([j,-,i],[j,-,k])->([-,i,k]) {i=6,j=2,k=9} reduction={j}");
+  EXPECT_EQ(
+      RuleOfConvolution("f32[2,8,6]", "f32[2,8,9]", "f32[3,6,9]",
+                        "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f, "
+                        "convolution_kind=wgrad"),
+      "([j,-,i],[j,-,k])->([-,i,k]) {i=6,j=2,k=9} reduction={j}");
 }
 
 TEST(OpShardingRuleTest, Reshape) {
@@ -285,6 +293,22 @@ TEST(OpShardingRuleTest, Collectives) {
 TEST(OpShardingRuleTest, WhatHasNone) {
   EXPECT_EQ(RuleOf("ROOT p = f32[8] parameter(0)"), "none");
   EXPECT_EQ(RuleOf("ROOT i = u32[] partition-id()"), "none");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,6] parameter(0)
+    q = f32[1,3,9] parameter(1)
+    i = u1[1,3,9] parameter(2)
+    ROOT c = f32[2,8,9] convolution(p, q, i), window={size=1},
+      dim_labels=b0f_0io->b0f,
+      sparsity_config={rhs={sparsity=1x2 dimension=1 stride=1 idx=2}})"),
+            "none");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,3] parameter(0)
+    q = f32[1,6,9] parameter(1)
+    i = u1[2,8,3] parameter(2)
+    ROOT c = f32[2,8,9] convolution(p, q, i), window={size=1},
+      dim_labels=b0f_0io->b0f,
+      sparsity_config={lhs={sparsity=1x2 dimension=2 stride=1 idx=2}})"),
+            "none");
 }
 
 }  // namespace
