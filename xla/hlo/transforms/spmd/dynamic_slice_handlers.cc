@@ -316,7 +316,7 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicUpdateSlice(
         return operand == 0 ? result : ReplicatedOnDims(result, sliced);
       });
   if (!IsCut(sharding)) return DefaultAction(hlo);
-  HloInstruction* local_input = input.Reshard(sharding).hlo();
+  HloInstruction* local_input = Operand(hlo, 0, sharding);
   HloInstruction* update = Operand(hlo, 1, ReplicatedOnDims(sharding, sliced));
   const std::vector<HloInstruction*> offsets =
       MakePartitionOffsets(whole, sharding, partition_id_, &b_, sliced);
