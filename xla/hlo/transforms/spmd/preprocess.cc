@@ -176,8 +176,7 @@ HloSharding DefaultSharding(const HloInstruction& hlo) {
   // Text may leave the instruction out: add(t#0, t#1). A result is whole where
   // nothing is said of it.
   const bool is_result = hlo.IsRoot() && hlo.parent()->IsEntryComputation();
-  if (hlo.opcode() == HloOpcode::kGetTupleElement && !is_result &&
-      hlo.operand(0)->has_sharding() && hlo.operand(0)->sharding().IsTuple()) {
+  if (hlo.opcode() == HloOpcode::kGetTupleElement && !is_result) {
     HloSharding element = hlo.operand(0)->sharding().GetSubSharding(
         hlo.operand(0)->shape(), {hlo.tuple_index()});
     // Users of which nothing is said may not read what is manual.

@@ -46,6 +46,10 @@ std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
   return result;
 }
 
+const Shape& ResultShape(const HloInstruction& hlo, int64_t i) {
+  return hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(i) : hlo.shape();
+}
+
 // The sharding that the users of result `i` get.
 HloSharding WantedSharding(const HloInstruction& hlo, int64_t i) {
   const HloSharding& sharding = hlo.sharding().IsTuple()
@@ -66,8 +70,7 @@ std::optional<double> BytesUnder(const HloInstruction& hlo,
     const HloSharding wanted = WantedSharding(hlo, i);
     if (!IsPriced(operands[i]) || !IsPriced(wanted)) return std::nullopt;
     const Shape& operand = hlo.operand(i)->shape();
-    const Shape& result =
-        hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(i) : hlo.shape();
+    const Shape& result = ResultShape(hlo, i);
     bytes += RouteBytes(operand, operands[i], sharding) +
              BytesOfWindows(operand, sharding, result, windows) +
              RouteBytes(result, sharding, wanted);
@@ -94,8 +97,7 @@ HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
                                       absl::Span<const HloSharding> operands,
                                       absl::Span<const WindowDim> windows) {
   const Shape& whole = hlo.operand(0)->shape();
-  const Shape& result =
-      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+  const Shape& result = ResultShape(hlo, 0);
   const HloSharding wanted = WantedSharding(hlo, 0);
   HloSharding best = ShardingOfWindows(operands[0], whole, result, windows);
   const std::vector<int64_t> moved = MovedDims(windows);
@@ -115,53 +117,59 @@ HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
   return best;
 }
 
-// Whether windows that stay `in_place` under `stays`, of which shards exchange
-// totals along the dimensions of `cuts`, cost at most what they do under
-// `gathered`: bytes, and the work of all devices where all compute the whole.
-bool TotalsPay(const HloInstruction& hlo,
-               absl::Span<const HloSharding> operands,
-               absl::Span<const CumulativeWindow> cuts,
-               absl::Span<const WindowDim> in_place, const HloSharding& stays,
-               absl::Span<const WindowDim> windows,
-               const HloSharding& gathered) {
-  std::optional<double> bytes = BytesUnder(hlo, operands, in_place, stays);
-  if (!bytes.has_value()) return true;
-  double flops = 0;
-  for (int64_t i = 0; i < operands.size(); ++i) {
-    const Shape& operand = hlo.operand(i)->shape();
+// What a device receives where the shards under `stays` exchange totals along
+// the dimensions of `cuts`.
+double BytesOfTotals(const HloInstruction& hlo, int64_t inputs,
+                     absl::Span<const CumulativeWindow> cuts,
+                     const HloSharding& stays) {
+  double bytes = 0;
+  for (int64_t i = 0; i < inputs; ++i) {
     for (const CumulativeWindow& cut : cuts) {
-      Shape totals = MakePartitionedShape(operand, stays);
+      Shape totals = MakePartitionedShape(hlo.operand(i)->shape(), stays);
       totals.set_dimensions(cut.dim, 1);
-      *bytes +=
-          ShapeSizeInBytes(totals) * (ShardCountAtDim(stays, cut.dim) - 1);
-      flops += static_cast<double>(ShapeUtil::ElementsIn(operand)) *
-               operand.dimensions(cut.dim);
+      bytes += ShapeSizeInBytes(totals) * (ShardCountAtDim(stays, cut.dim) - 1);
     }
   }
-  const double work = WorkOfFlops(flops);
-  return *bytes + work / stays.NumTiles() <=
-         *BytesUnder(hlo, operands, windows, gathered) +
-             work / gathered.NumTiles();
+  return bytes;
 }
 
-// The sharding under which windows are computed: where totals pay, the shards
-// along the dimensions of `cuts` stay, and `windows` do not move there; else
-// that is `gathered`, and no `cuts` are left.
+// The work of one device that reduces all windows of the whole.
+double WorkOfWindows(const HloInstruction& hlo, int64_t inputs) {
+  double flops = 0;
+  for (int64_t i = 0; i < inputs; ++i) {
+    flops += static_cast<double>(ShapeUtil::ElementsIn(ResultShape(hlo, i)));
+  }
+  const Shape& whole = hlo.operand(0)->shape();
+  for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
+    flops *= std::min(hlo.window().dimensions(d).size(), whole.dimensions(d));
+  }
+  return WorkOfFlops(flops);
+}
+
+// The sharding under which windows are computed. Where bytes and work are no
+// more with totals, the shards along the dimensions of `cuts` stay, and
+// `windows` do not move there; else that is `gathered`, and no `cuts` are left.
 HloSharding WithTotalsIfTheyPay(const HloInstruction& hlo,
                                 absl::Span<const HloSharding> operands,
                                 const HloSharding& gathered,
                                 std::vector<CumulativeWindow>* cuts,
                                 std::vector<WindowDim>* windows) {
   if (cuts->empty()) return gathered;
-  const Shape& result =
-      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
   std::vector<WindowDim> in_place = *windows;
   for (const CumulativeWindow& cut : *cuts) in_place[cut.dim].moves = false;
-  HloSharding stays =
-      ShardingOfWindows(operands[0], hlo.operand(0)->shape(), result, in_place);
-  if (!TotalsPay(hlo, operands, *cuts, in_place, stays, *windows, gathered)) {
-    cuts->clear();
-    return gathered;
+  HloSharding stays = ShardingOfWindows(operands[0], hlo.operand(0)->shape(),
+                                        ResultShape(hlo, 0), in_place);
+  const std::optional<double> bytes =
+      BytesUnder(hlo, operands, in_place, stays);
+  if (bytes.has_value()) {
+    const double work = WorkOfWindows(hlo, operands.size());
+    if (*bytes + BytesOfTotals(hlo, operands.size(), *cuts, stays) +
+            work / stays.NumTiles() >
+        *BytesUnder(hlo, operands, *windows, gathered) +
+            work / gathered.NumTiles()) {
+      cuts->clear();
+      return gathered;
+    }
   }
   *windows = std::move(in_place);
   return stays;
@@ -267,8 +275,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
   const Shape& whole = hlo->operand(0)->shape();
-  const bool tuple = hlo->shape().IsTuple();
-  const Shape& result = tuple ? hlo->shape().tuple_shapes(0) : hlo->shape();
+  const Shape& result = ResultShape(*hlo, 0);
   const int64_t rank = whole.dimensions().size();
   std::vector<WindowDim> windows(rank);
   for (int64_t d = 0; d < rank; ++d) {
@@ -353,7 +360,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
     }
     return CutWindowResult(array, sharding, result, windows, operand.state());
   };
-  if (!tuple) {
+  if (!hlo->shape().IsTuple()) {
     Finish(hlo, cut(local), sharding);
     return absl::OkStatus();
   }
