@@ -80,8 +80,8 @@ bool BatchGroupsAreBatch(const HloInstruction& conv) {
              dnums.kernel_output_feature_dimension()) == groups;
 }
 
-// Batches and features of a backward kind, as far as they are whole without
-// other groups.
+// Batches and features of a backward kind. Those that groups divide have no
+// role.
 void AddBackwardDims(const HloInstruction& conv, DotConvolutionDimsInfo* info) {
   const ConvolutionDimensionNumbers& dnums =
       conv.convolution_dimension_numbers();
