@@ -246,6 +246,18 @@ TEST(ApplyProgramTest, WaitsForNeitherOriginalsNorDeadValues) {
                   "g h get-tuple-element.1", "d g c.remat"));
 }
 
+TEST(ApplyProgramTest, WaitsForNoClone) {
+  EXPECT_THAT(
+      Written(R"(
+  k = f32[8]{0} cosine(p)
+  a = f32[8]{0} exponential(p)
+  b = f32[8]{0} add(a, k)
+  g = f32[8]{0} multiply(a, k))",
+              "p k a b k a g", &kNoneFused),
+      ElementsAre("k p", "a p", "b a k", "opt-barrier p", "k.remat opt-barrier",
+                  "a.remat opt-barrier", "g a.remat k.remat"));
+}
+
 // However early it was there, as long as it is read later.
 TEST(ApplyProgramTest, WaitsForWhatWasThereBeforeTheOriginalDied) {
   EXPECT_THAT(Written(R"(

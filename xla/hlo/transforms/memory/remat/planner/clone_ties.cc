@@ -151,18 +151,18 @@ class Finder {
            !FromConstants(inst, kMaxDepth);
   }
 
-  // Whether the run at position `made` is a first one whose values are there at
-  // `position` and read later: not the clone's original, nor anything else that
-  // a barrier would keep alive. `run`: the latest run of each node before it.
-  bool IsAlive(int32_t made, int32_t position,
-               const std::vector<int32_t>& run) const {
-    return previous_[made] == kNone && last_read_[made] > position &&
-           run[program_[made]] == made;
+  // Whether the run at position `made` is a first one whose values are read
+  // after `position`: not the clone's original, nor anything else that a
+  // barrier would keep alive. Once a node has run again, its first run is read
+  // no more.
+  bool IsAlive(int32_t made, int32_t position) const {
+    return previous_[made] == kNone && last_read_[made] > position;
   }
 
   // The operand of the clone's reader that was computed last, if that was after
   // the value died. Otherwise the latest value that is alive anyway, which
-  // exists in any order at this point.
+  // exists in any order at this point. `run`: the latest run of each node
+  // before the position.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
     const int32_t dead_since = last_read_[previous_[position]];
     int32_t best = kNone;
@@ -170,8 +170,7 @@ class Finder {
     if (reader_[position] != kNone) {
       VisitReads(nodes_[program_[reader_[position]]], kMaxOperands,
                  [&](HloInstruction* read, NodeId node) {
-                   if (run[node] <= best ||
-                       !IsAlive(run[node], position, run) ||
+                   if (run[node] <= best || !IsAlive(run[node], position) ||
                        !CanWaitFor(*read) || !CanWaitForNode(node)) {
                      return;
                    }
@@ -184,7 +183,7 @@ class Finder {
     for (auto it = recent_.rbegin();
          it != recent_.rend() && *it > best && looked_at < kMaxRecent;
          ++it, ++looked_at) {
-      if (IsAlive(*it, position, run)) return nodes_[program_[*it]];
+      if (IsAlive(*it, position)) return nodes_[program_[*it]];
     }
     return tie;
   }
