@@ -104,8 +104,8 @@ class NestedPlanner {
   }
   void AddComputation(const HloComputation* computation,
                       const absl::flat_hash_set<std::string>& fused);
-  // Adds up the bytes of the computations that an instruction runs, or takes
-  // their maximum unless they run `at_once`.
+  // The bytes of the computations that an instruction runs: their sum if they
+  // run `at_once`, else their maximum.
   int64_t CalleeBytes(const HloInstruction& inst, int64_t Computation::*bytes,
                       bool at_once) const;
   // LowerBoundBytes() with the bounds of callees instead of their needs.
