@@ -63,7 +63,7 @@ absl::Status CheckReduce(const Context& context, const HloInstruction& inst) {
   if (IsPlainReduce(inst)) return absl::OkStatus();
   absl::Status status = CheckPairs(Invariant::V100, inst);
   if (!status.ok()) return status;
-  // The last initial value is not looked at.
+  // XLA does not compare the last initial value.
   status = CheckAppliedTypes(context, Invariant::V100, inst,
                              inst.operand_count() - 1);
   if (!status.ok()) return status;
