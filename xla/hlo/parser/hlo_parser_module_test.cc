@@ -183,8 +183,10 @@ TEST(HloParserModuleTest, CommentsOfAllKinds) {
   auto module = Parse(
       "/* a\n * b */ HloModule m // c\r\n\r\n"
       "ENTRY e { // {\r\n  p = f32[4] /*{{*/ parameter(0)\r\n"
-      "  ROOT t = tuple(p, /*index=1*/p) // }\n}// e\n// end");
-  EXPECT_THAT(Names(*module->entry_computation()), ElementsAre("p", "t"));
+      "  c = f32[4] call(p), to_apply=f\n"
+      "  ROOT t = tuple(p, /*index=1*/c) // }\n}// e\n"
+      "f { ROOT x = f32[4] parameter(0) // {\r}\n// end");
+  EXPECT_THAT(Names(*module->entry_computation()), ElementsAre("p", "c", "t"));
 }
 
 // --- Operands ----------------------------------------------------------------
