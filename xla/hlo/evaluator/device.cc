@@ -273,7 +273,11 @@ absl::Status Device::Execute(const Step& step) {
                         kernel(inst, absl::MakeSpan(operands), context));
     // Values left by the kernel are freed before the result is examined.
     operands.clear();
-    TF_RETURN_IF_ERROR(ConvertToShape(inst->shape(), options_->budget, value));
+    // A tuple has its operands as they are, which may be many.
+    if (inst->opcode() != HloOpcode::kTuple) {
+      TF_RETURN_IF_ERROR(
+          ConvertToShape(inst->shape(), options_->budget, value));
+    }
     return Finish(std::move(value));
   }
   return ExecuteControl(inst, std::move(operands));
