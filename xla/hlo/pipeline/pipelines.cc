@@ -337,7 +337,7 @@ constexpr OrderingConstraint kConstraints[] = {
     {"triton-gemm-rewriter", "dynamic-slice-fusion-rewriter",
      "slices that a compiler's dot reads cost no wait for their places"},
     {"dot-layouts", "dynamic-slice-fusion-rewriter",
-     "what is copied into another layout is in memory anyway"},
+     "a copied operand makes a library call of a dot that reads a slice"},
     {"dynamic-slice-fusion-rewriter", "priority-fusion",
      "a slice that a library call reads in place is no kernel"},
     {"dot-layouts", "priority-fusion",

@@ -64,7 +64,7 @@ std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
 // null.
 HloInstruction* OperandOfView(const HloInstruction& value);
 
-// Libraries are told that operands begin at multiples of so many bytes.
+// Libraries ask whether operands begin at multiples of up to so many bytes.
 inline constexpr int64_t kLibraryAlignment = 256;
 
 // Whether a slice or dynamic slice is one stretch of its operand's memory.
@@ -89,8 +89,8 @@ bool MayBeStart(const HloInstruction& index);
 
 // Nothing for kernels that DotOfLibrary() does not know, and where anything but
 // views and contiguous slices is between an operand of the kernel and the dot,
-// or a start is computed or places the operand where the library, which chose
-// its way for one, does not expect it.
+// or a start is computed, or may change how the operand is aligned: the library
+// chooses its way once, for the operand that it reads first.
 std::optional<LibraryOperand> FindLibraryOperand(const HloInstruction& kernel,
                                                  int64_t number);
 

@@ -47,7 +47,7 @@ namespace xla::gpu {
 
 struct CudaProgramOptions {
   std::string device = "sm_90";  // whose shared memory kernels may use
-  // The same as somebody describes it; if there is one, it counts.
+  // What is known of the device itself, instead of its name.
   std::optional<GpuDevice> described;
   FusionLoweringOptions lowering;
   // Constants go into the source, as text.

@@ -52,7 +52,7 @@ template <class T> static T Read(Index from) {
   Check(cudaStreamSynchronize(stream), "read");
   return value;
 }
-// Of a dynamic slice: 0 to `most`.
+// The start of a dynamic slice, clamped to 0 and `most`.
 template <class T> static Index Start(Index from, Index most) {
   const Index start = Index(Read<T>(from));
   return start < 0 ? 0 : start > most ? most : start;

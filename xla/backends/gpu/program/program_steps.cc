@@ -38,7 +38,7 @@ std::string Indented(const std::string& text) {
   return result;
 }
 
-// As the host reads an index.
+// The type as which the host reads an index.
 absl::string_view IntegerOfHost(PrimitiveType type) {
   return type == S64 ? "long long" : type == U32 ? "unsigned int" : "int";
 }

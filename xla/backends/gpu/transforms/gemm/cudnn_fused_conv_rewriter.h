@@ -44,6 +44,10 @@ struct CudnnFusedConvRewriterOptions {
 // scalar constant, the call reads that array and has the factor, too. A factor
 // alone is left to other kernels.
 //
+// broadcasts=false: the call ends before a broadcast that is no bias, which a
+// kernel of its own reads where it is small. groups=false: convolutions in
+// groups of features stay as they are, for priority-fusion to make loops of.
+//
 // kernels-for=own: what our own kernels of convolutions compute afterwards, all
 // that is elementwise (gemm_epilogue.h):
 //

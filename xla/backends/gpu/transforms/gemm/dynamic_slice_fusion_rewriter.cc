@@ -128,8 +128,9 @@ absl::StatusOr<bool> DynamicSliceFusionRewriter::RunImpl(
     std::vector<HloInstruction*> calls;
     for (size_t i = 0; i < order.size(); ++i) {
       places[order[i]] = i;
-      if (IsLibraryCall(*order[i], options_.kernels_for))
+      if (IsLibraryCall(*order[i], options_.kernels_for)) {
         calls.push_back(order[i]);
+      }
     }
     for (HloInstruction* call : calls) {
       std::vector<HloInstruction*> fused = {call};
