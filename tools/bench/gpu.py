@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs modules as CUDA programs on a GPU, beside XLA:GPU and torch.compile.
 
-usage: gpu.py prepare --hlo-opt=BIN --hlo-run=BIN --hlo-explain=BIN -o DIR
+usage: gpu.py modules DIR
+       gpu.py prepare --hlo-opt=BIN --hlo-run=BIN --hlo-explain=BIN -o DIR
                       [--dry-run] MODULE.hlo...
        gpu.py measure DIR -o OUT.json [--budget=SECONDS] [--host]
        gpu.py report OUT.json
 
+modules  writes modules of one kernel or two, of most kinds, to be prepared.
 prepare  on any machine: the program of each module in each variant (default,
          multi-output fusion off, no barriers for reuse, stack mode), inputs and
          the evaluator's results (if that takes less than --evaluate=60 seconds
@@ -47,6 +49,8 @@ def main():
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   commands = parser.add_subparsers(dest="command", required=True)
+  p = commands.add_parser("modules")
+  p.add_argument("folder")
   p = commands.add_parser("prepare")
   for tool in ("hlo-opt", "hlo-run", "hlo-explain"):
     p.add_argument("--" + tool, required=True)
