@@ -58,11 +58,25 @@ KIR int kir_thread() {
 }
 KIR int kir_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
+// A register of their own for the bits of a half: ptxas (12.9 and 13.0) stores
+// the low byte of what a conversion has just rounded to a half as the whole part
+// of that number.
+template <class T> KIR T kir_own_register(T a) { return a; }
+#ifdef __CUDA_ARCH__
+KIR unsigned short kir_own_register(unsigned short a) {
+  unsigned short own;
+  asm("mov.b16 %0, %1;" : "=h"(own) : "h"(a));
+  return own;
+}
+KIR short kir_own_register(short a) {
+  return short(kir_own_register((unsigned short)a));
+}
+#endif
 template <class To, class T> KIR To kir_bits(T a) {
   static_assert(sizeof(To) == sizeof(T), "as many bits");
   To to;
   memcpy(&to, &a, sizeof(to));
-  return to;
+  return kir_own_register(to);
 }
 
 // A float from which narrower types round as from the number itself: what lies
