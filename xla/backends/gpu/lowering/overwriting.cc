@@ -1,11 +1,13 @@
 #include "xla/backends/gpu/lowering/overwriting.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
@@ -24,6 +26,7 @@ struct Access {
   bool is_whole = false;  // an index that is computed: any element
   const kir::Loop* vector = nullptr;
   const Operand* number = nullptr;  // of the element, if it is a register's
+  int64_t position = 0;             // in the text
 };
 
 // What registers hold that are assigned once.
@@ -119,7 +122,6 @@ class Accesses {
 
   const std::vector<Access>& reads() const { return reads_; }
   const std::vector<Access>& writes() const { return writes_; }
-  bool is_read_after_write() const { return is_read_after_write_; }
 
  private:
   void Visit(const std::vector<Statement>& body) {
@@ -143,7 +145,6 @@ class Accesses {
       if (operand == nullptr || operand->buffer != read_) continue;
       reads_.push_back(At(*operand, expr.op != "copy"));
       if (expr.op == "gather") reads_.back().number = Number(expr);
-      is_read_after_write_ |= !writes_.empty();
     }
     for (const Operand& output : expr.outputs) {
       if (output.buffer == written_) {
@@ -152,13 +153,13 @@ class Accesses {
         writes_.push_back(At(output, scatters));
         if (scatters) writes_.back().number = Number(expr);
       }
-      // What is written to the operand itself, nobody expects.
+      // What is written to the operand itself, nobody expects: a second write.
       if (output.buffer == read_) writes_.push_back(At(output, true));
     }
   }
 
-  Access At(const Operand& place, bool is_whole) const {
-    Access access{&place, loops_, is_whole, nullptr, nullptr};
+  Access At(const Operand& place, bool is_whole) {
+    Access access{&place, loops_, is_whole, nullptr, nullptr, position_++};
     if (!loops_.empty() && loops_.back()->kind == kir::LoopKind::kVectorize) {
       access.vector = loops_.back();
       access.loops.pop_back();
@@ -173,7 +174,7 @@ class Accesses {
   const kir::BufferId read_, written_;
   std::vector<const kir::Loop*> loops_;
   std::vector<Access> reads_, writes_;
-  bool is_read_after_write_ = false;
+  int64_t position_ = 0;
 };
 
 // An access of a loop that is written out, as the one access of a vector that
@@ -221,29 +222,34 @@ bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
       from.extents != to.extents) {
     return false;
   }
-  if (accesses.writes().size() != 1 || accesses.is_read_after_write()) {
-    return false;
-  }
-  const Access& write = accesses.writes()[0];
   Registers registers(kernel.kernel);
-  const auto same_place = [&](const Access& read) {
+  const auto same_place = [&](const Access& read, const Access& write) {
     if (!read.is_whole && !write.is_whole) return SamePlaces(read, write);
     // A thread writes one element of its own, and reads that one.
     return read.number != nullptr && write.number != nullptr &&
            registers.Same(*read.number, *write.number);
   };
-  const Access all_writes = OfAllRounds(write);
-  return std::all_of(accesses.reads().begin(), accesses.reads().end(),
-                     [&](const Access& read) {
-                       if (same_place(read) && IsInside(read, write)) {
-                         return true;
-                       }
-                       // Rounds of reads before rounds of writes.
-                       const Access all_reads = OfAllRounds(read);
-                       return !read.is_whole && !write.is_whole &&
-                              SamePlaces(all_reads, all_writes) &&
-                              all_reads.loops == all_writes.loops;
-                     });
+  // Elements of a scatter are written more than once.
+  if (accesses.writes().size() > 1 &&
+      absl::c_any_of(accesses.writes(),
+                     [](const Access& write) { return write.is_whole; })) {
+    return false;
+  }
+  // Others are written once. What reads one in the same round as that, and
+  // before, reads the operand, whatever other threads and rounds have written.
+  const auto is_before = [&](const Access& read, const Access& write) {
+    if (read.position > write.position) return false;
+    if (same_place(read, write) && IsInside(read, write)) return true;
+    // Rounds of reads before rounds of writes.
+    const Access reads = OfAllRounds(read), writes = OfAllRounds(write);
+    return !read.is_whole && !write.is_whole && SamePlaces(reads, writes) &&
+           reads.loops == writes.loops;
+  };
+  return absl::c_all_of(accesses.reads(), [&](const Access& read) {
+    return absl::c_any_of(accesses.writes(), [&](const Access& write) {
+      return is_before(read, write);
+    });
+  });
 }
 
 }  // namespace xla::gpu
