@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<BufferAssignment>> Assign(
     const HloModule* module, const AliasInfo* aliases) {
   BufferAssigner::Options options;
   options.allocate_buffers_for_constants = true;
+  options.pack_results = true;
   return BufferAssigner::Run(
       module, std::make_unique<SequentialHloOrdering>(module->schedule()),
       [](const BufferValue& value) {

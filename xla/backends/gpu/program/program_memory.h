@@ -13,10 +13,11 @@
 #include "xla/shape_util.h"
 
 // Where a program that runs a module has its values: the plan of the pass
-// assign-offsets, its allocations one behind the other in one block of memory.
+// assign-offsets, its allocations one behind the other in one block of memory,
+// and results among the temporaries, whose memory they take when these are gone.
 //
-//   allocation 0: p 24 bytes; 1: out 64 bytes; 2: temporaries 128 bytes
-//   -> p at 0, out at 64, temporaries at 128; 256 bytes
+//   allocation 0: p 24 bytes; 1: temporaries and results, 128 bytes
+//   -> p at 0, temporaries and results at 64; 192 bytes
 //
 // Tuples need no memory: all addresses are known.
 

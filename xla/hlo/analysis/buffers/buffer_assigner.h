@@ -107,6 +107,10 @@ class BufferAssigner {
         preset_assignments;
     // Null: none. Must outlive the run.
     const PrivateStacks* private_stacks = nullptr;
+    // Packs results, but those in memory of parameters, with the temporaries of
+    // their color, for programs that have one block of memory. Needs an
+    // ordering with sequences.
+    bool pack_results = false;
     // Orders temporaries for best fit, instead of the algorithm selected.
     Heap::BufferIntervalCompare heap_buffer_interval_compare;
     // How the blocks are filled if the memory of a color is split (see

@@ -83,6 +83,31 @@ TEST_F(BufferAssignerOptionsTest, TemporariesMayHaveAColorOfTheirOwn) {
   EXPECT_EQ(Allocation("a").CrossColorBuffers().size(), 3);
 }
 
+// No result is large enough to lend its memory, but two are together.
+TEST_F(BufferAssignerOptionsTest, ResultsMayBePackedWithTemporaries) {
+  constexpr absl::string_view kTwoResults = R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] reverse(p), dimensions={0}
+  s = f32[16] slice(a), slice={[0:16]}
+  z = f32[] constant(0)
+  b = f32[48] pad(s, z), padding=0_32
+  c = f32[52] pad(s, z), padding=0_36
+  ROOT t = (f32[48], f32[52]) tuple(b, c)
+})";
+  Assign(kTwoResults);
+  EXPECT_NE(Slice("a").allocation(), Slice("b").allocation());
+  const int64_t apart = assignment_->GetStats().total_allocation_bytes;
+  Options options;
+  options.pack_results = true;
+  Assign(kTwoResults, std::move(options));
+  EXPECT_EQ(Slice("a").allocation(), Slice("b").allocation());
+  EXPECT_EQ(Slice("a").allocation(), Slice("c").allocation());
+  EXPECT_TRUE(Allocation("a").maybe_live_out());
+  EXPECT_EQ(Allocation("p").size(), 400);
+  EXPECT_LE(assignment_->GetStats().total_allocation_bytes, apart - 384);
+}
+
 constexpr absl::string_view kLent = R"(
 ENTRY e {
   p = f32[100] parameter(0)

@@ -321,7 +321,8 @@ absl::Status BufferAssignmentBuilder::AssignBuffer(const HloBuffer& buffer) {
       lent_->LendTo(buffer, color)) {
     return absl::OkStatus();
   }
-  if (is_special || kind.lives_out || reuse_ != nullptr) {
+  const bool is_alone = kind.lives_out && !options_.pack_results;
+  if (is_special || is_alone || reuse_ != nullptr) {
     AssignAlone(buffer, color, kind);
   } else {
     temporaries_.push_back({&buffer, heap});
@@ -377,6 +378,7 @@ void BufferAssignmentBuilder::AssignHeap(const HeapKey& key,
       if (assignment_.HasAllocation(*other)) continue;
       assignment_.AddAssignment(allocation, *other, offset);
     }
+    if (alias_.BufferLivesOut(buffer)) allocation->set_maybe_live_out(true);
   }
 }
 
