@@ -232,7 +232,8 @@ bool IndexWriter::Fits(const kir::Kernel& kernel,
                    return e == nullptr || Most(*e) <= kMostInt;
                  });
     }
-    return statement.As<kir::Async>() == nullptr;
+    const auto* async = statement.As<kir::Async>();
+    return async == nullptr || !async->argument.has_value();
   });
 }
 

@@ -21,6 +21,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __launch_bounds__(...)
 #define __shared__
 #define __constant__ static
 #define __forceinline__ inline
@@ -173,8 +174,10 @@ void atomicMin(T* p, T v) {
 }
 inline void __pipeline_commit() {}
 inline void __pipeline_wait_prior(int) {}
-inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes,
+                                    size_t zeros = 0) {
+  if (zeros < bytes) std::memcpy(to, from, bytes - zeros);
+  std::memset(static_cast<char*>(to) + bytes - zeros, 0, zeros);
 }
 namespace cooperative_groups {
 struct Grid {

@@ -39,8 +39,8 @@ absl::StatusOr<std::string> Writer::Emit() {
   }
   Raw(absl::StrCat("\n// Shared memory: ", plan_.total.ToString(), " bytes, ",
                    plan_.syncs_total, " block barriers.\n"));
-  Line(absl::StrCat("__global__ void ", kernel_.name, "_kernel(", Parameters(),
-                    ") {"));
+  Line(absl::StrCat("__global__ void ", LaunchBounds(), kernel_.name,
+                    "_kernel(", Parameters(), ") {"));
   ++indent_;
   RETURN_IF_ERROR(DeclareShared());
   RETURN_IF_ERROR(Body(kernel_.body, "true"));
@@ -53,6 +53,18 @@ absl::StatusOr<std::string> Writer::Emit() {
   }
   Raw("#endif\n");
   return std::move(text_);
+}
+
+// So few registers that the blocks that the kernel asks for run side by side.
+std::string Writer::LaunchBounds() const {
+  const std::optional<std::string> blocks = kernel_.FindOption("blocks_per_sm");
+  int64_t threads = 1;
+  for (const std::optional<int64_t>& extent : kernel_.BlockExtents()) {
+    threads *= extent.value_or(0);
+  }
+  return !blocks.has_value() || threads == 0
+             ? ""
+             : absl::StrCat("__launch_bounds__(", threads, ", ", *blocks, ") ");
 }
 
 absl::Status Writer::Unimplemented(kir::SourceLocation location,
@@ -407,7 +419,8 @@ std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) {
   if (loop.kind != kir::LoopKind::kVectorize || copy == nullptr || width < 2 ||
       !loop.start.IsConstant(0) || !loop.step.IsConstant(1) ||
       copy->op != "copy" || copy->sync ||
-      copy->async != kir::AsyncKind::kNone) {
+      (copy->async != kir::AsyncKind::kNone &&
+       copy->async != kir::AsyncKind::kCp)) {
     return std::nullopt;
   }
   const auto* from = std::get_if<kir::Operand>(&copy->arguments[0]);
@@ -420,14 +433,46 @@ std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) {
   const std::optional<kir::Operand> source =
       VectorPlace(*from, loop.index, width);
   if (!target.has_value() || !source.has_value()) return std::nullopt;
+  if (copy->arguments.size() > 1) {
+    const auto* condition = std::get_if<AffineExpr>(&copy->arguments[1]);
+    if (condition == nullptr || condition->Mentions(loop.index) ||
+        copy->async == kir::AsyncKind::kNone) {
+      return std::nullopt;
+    }
+  }
   for (const kir::Operand& place : {*target, *source}) {
     const kir::Buffer& buffer = kernel_.buffers[place.buffer];
     if (!buffer.is_param) continue;
     int64_t& bytes = aligned_[place.buffer];
     bytes = std::max(bytes, width * kir::ElementBytes(buffer.type));
   }
+  const int64_t bytes =
+      width * kir::ElementBytes(kernel_.buffers[to.buffer].type);
+  if (copy->async == kir::AsyncKind::kCp && bytes >= 4) {
+    return AsyncCopy(*copy, Element(*target), Element(*source), bytes);
+  }
   return absl::StrCat("kir_copy_vector<", width, ">(&", Element(*target), ", &",
                       Element(*source), ");");
+}
+
+std::string Writer::AsyncCopy(const kir::Expr& copy, const std::string& to,
+                              const std::string& from, int64_t bytes) {
+  const std::string zeros =
+      copy.arguments.size() < 2
+          ? ""
+          : absl::StrCat(", ", Condition(copy.arguments[1]), " ? 0 : ", bytes);
+  return absl::StrCat("__pipeline_memcpy_async(&", to, ", &", from, ", ", bytes,
+                      zeros, ");");
+}
+
+std::string Writer::Condition(const kir::Argument& argument) {
+  if (const auto* e = std::get_if<AffineExpr>(&argument)) {
+    return absl::StrCat("(", index_.Truth(*e), ")");
+  }
+  const auto* operand = std::get_if<kir::Operand>(&argument);
+  return operand == nullptr
+             ? absl::StrCat(std::get<double>(argument) != 0 ? "true" : "false")
+             : absl::StrCat("(kir_to<float>(", Element(*operand), ") != 0)");
 }
 
 absl::Status Writer::EmitAsync(const kir::Async& async) {

@@ -70,7 +70,12 @@ class Writer {
   // The statements, with the loop's index in scope.
   absl::Status Inside(const kir::Loop& loop, const std::string& active);
   // The copy of a vector, if the loop is one that takes one access.
+  std::string LaunchBounds() const;
   std::optional<std::string> VectorCopy(const kir::Loop& loop);
+  // An asynchronous copy, of zeros where its condition does not hold.
+  std::string AsyncCopy(const kir::Expr& copy, const std::string& to,
+                        const std::string& from, int64_t bytes);
+  std::string Condition(const kir::Argument& argument);
   // The first of `width` aligned neighbors that the operand goes through with
   // that index.
   std::optional<kir::Operand> VectorPlace(const kir::Operand& operand,

@@ -426,9 +426,14 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
   if (expr.async == kir::AsyncKind::kCp && source != nullptr &&
       kernel_.buffers[source->buffer].type == target.type &&
       kir::ElementBytes(target.type) >= 4) {
-    Line(absl::StrCat(guard, "__pipeline_memcpy_async(&", element, ", &",
-                      Element(*source), ", sizeof(", TypeName(target.type),
-                      "));"));
+    Line(absl::StrCat(guard, AsyncCopy(expr, element, Element(*source),
+                                       kir::ElementBytes(target.type))));
+    return absl::OkStatus();
+  }
+  if (op_class == kir::OpClass::kCopy && expr.arguments.size() > 1) {
+    const std::string to = absl::StrCat("kir_to<", TypeName(target.type), ">");
+    Line(absl::StrCat(guard, element, " = ", Condition(expr.arguments[1]),
+                      " ? ", to, "(", in[0], ") : ", to, "(0.0f);"));
     return absl::OkStatus();
   }
   const std::optional<std::string> unchanged = Unchanged(expr);

@@ -34,8 +34,13 @@ absl::StatusOr<std::vector<double>> Machine::ReadInputs(
     int t, const CodeInstruction& i, int transfer, bool proxy) {
   std::vector<double> values;
   const bool is_gather = i.statement->As<kir::Expr>()->op == "gather";
-  if (is_gather && i.arguments.size() > 2) {
-    ASSIGN_OR_RETURN(const double is_read, ReadInside(t, i.arguments[2], i));
+  const size_t condition = is_gather ? 2
+                           : i.info->op_class == kir::OpClass::kCopy
+                               ? 1
+                               : i.arguments.size();
+  if (condition < i.arguments.size()) {
+    ASSIGN_OR_RETURN(const double is_read,
+                     ReadInside(t, i.arguments[condition], i));
     if (is_read == 0) return std::vector<double>{0, 0, 0};
   }
   for (const CodeArgument& argument : i.arguments) {

@@ -13,8 +13,10 @@ namespace xla::gpu::kir {
 inline constexpr int kWarpThreads = 32;
 
 enum class OpClass {
-  kPointwise,      // one element from one element of each input
-  kCopy,           // load, store, set
+  kPointwise,  // one element from one element of each input
+  // Load, store, set. With a second argument that is 0, the result is 0, and
+  // the first one is not read.
+  kCopy,
   kTransposeCopy,  // a copy that permutes dimensions
   kFill,           // constants, iota
   // pad, reshape, slice, …: any re-indexing. A gather reads where its second
