@@ -309,14 +309,18 @@ class Checker : SmemPlanTree {
     const Access& read = accesses_[b];
     const std::vector<Stretch> passed =
         Passed(accesses_[a].node, read.node, loop);
-    std::vector<int> writes;
+    std::vector<int> writes, earlier;
     for (int w : regions_[read.buffer].writes) {
       const int node = accesses_[w].node;
-      if (node != read.node && absl::c_any_of(passed, [&](const Stretch& s) {
+      if (node == read.node) continue;
+      if (absl::c_any_of(passed, [&](const Stretch& s) {
             return (*s.row)[s.first] <= node &&
                    node < nodes_[(*s.row)[s.last - 1]].end;
           })) {
         writes.push_back(w);
+      }
+      if (InEarlierIterations(accesses_[a].node, node, read.node)) {
+        earlier.push_back(w);
       }
     }
     if (read.operand == nullptr) return !writes.empty();
@@ -326,18 +330,35 @@ class Checker : SmemPlanTree {
       if (LoopAt(n) == nullptr || kir::ThreadDimension(LoopAt(n)->kind) >= 0) {
         continue;
       }
-      for (int w : writes) {
-        if (!Holds(n, accesses_[w].node)) continue;
+      const auto holds = [&](int w) { return Holds(n, accesses_[w].node); };
+      if (absl::c_any_of(writes, holds) || absl::c_any_of(earlier, holds)) {
         shared.push_back(n);
-        break;
       }
     }
-    const Way way = {a, b, loop};
+    const Way way = {a, b, loop, std::move(earlier)};
     return CoveredAt(way, writes, shared, 0, {});
+  }
+
+  // Whether it is a loop that a way from there enters, which goes round.
+  bool Enters(int from, int n) const {
+    const kir::Loop* loop = LoopAt(n);
+    return loop != nullptr &&
+           (loop->kind == kir::LoopKind::kSerial ||
+            loop->kind == kir::LoopKind::kUnroll) &&
+           !Holds(n, from);
+  }
+
+  // Whether such a loop holds both.
+  bool InEarlierIterations(int from, int write, int read) const {
+    for (int n = nodes_[read].parent; n >= 0; n = nodes_[n].parent) {
+      if (Enters(from, n) && Holds(n, write)) return true;
+    }
+    return false;
   }
 
   struct Way {
     int from, to, loop;
+    std::vector<int> earlier;  // writes in iterations that it has passed
   };
 
   // Values of a loop's index: the first ones and the last.
@@ -414,15 +435,44 @@ class Checker : SmemPlanTree {
                      true);
     }
     int64_t left = absl::c_count(missing, true);
-    for (size_t k = writes.size(); k-- > 0 && left > 0;) {
-      const std::vector<bool>& written = Touched(writes[k], at[k], true);
+    const auto take = [&](int write, const Held& iterations) {
+      const std::vector<bool>& written = Touched(write, iterations, true);
       for (size_t e = 0; e < written.size(); ++e) {
         if (!written[e] || !missing[e]) continue;
         missing[e] = false;
         --left;
       }
+    };
+    for (size_t k = writes.size(); k-- > 0 && left > 0;) take(writes[k], at[k]);
+    for (int write : way.earlier) {
+      for (const Held& passed : EarlierOf(way, accesses_[write], held)) {
+        if (left > 0) take(write, passed);
+      }
     }
     return left == 0;
+  }
+
+  // A way that comes from outside of a loop has passed its earlier iterations:
+  // the last few of those, which write the stages of a buffer in turn.
+  std::vector<Held> EarlierOf(const Way& way, const Access& write,
+                              const Held& held) const {
+    std::vector<Held> result;
+    for (size_t h = 0; h < held.size(); ++h) {
+      const auto [n, value] = held[h];
+      const kir::Loop& loop = *LoopAt(n);
+      const std::optional<int64_t> start =
+          loop.start.Bind(binding_).AsConstant();
+      const int64_t step = loop.step.AsConstant().value_or(1);
+      if (!Enters(accesses_[way.from].node, n) || !Holds(n, write.node) ||
+          !start.has_value()) {
+        continue;
+      }
+      for (int64_t k = 1; k < kMaxValues && value - k * step >= *start; ++k) {
+        result.push_back(held);
+        result.back()[h].second = value - k * step;
+      }
+    }
+    return result;
   }
 
   // The elements that Enumerate finds somebody at; empty if it is not known.

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/smem/plan/loop_values.h"
 
 // An arc is a pair of accesses that must be ordered, with all gaps at which a
 // barrier would order them. For accesses of one iteration the gaps lie on the
@@ -25,9 +26,6 @@
 
 namespace xla::gpu {
 namespace {
-
-// Iterations of one loop that are told apart.
-constexpr int64_t kMaxTrips = 32;
 
 // Kernels up to this size get gaps inside loops listed for arcs that pass them.
 constexpr size_t kMaxDeepAccesses = 256;
@@ -180,9 +178,10 @@ void SmemHazards::PassDown(SmemArc* arc, int node, int stop_sequence,
 }
 
 // Builds the way from one access to the other; see the top of the file.
-// carried: the loop whose back edge is taken, or -1.
+// carried: the loop whose back edge is taken, or -1; far: with a whole
+// iteration in between.
 SmemArc SmemHazards::MakeArc(int from, int to, int carried,
-                             ThreadConflict conflict) const {
+                             ThreadConflict conflict, bool far) const {
   const FlowAccess& a = flow_.accesses()[from];
   const FlowAccess& b = flow_.accesses()[to];
   const bool warp = conflict != ThreadConflict::kBlock;
@@ -199,6 +198,7 @@ SmemArc SmemHazards::MakeArc(int from, int to, int carried,
     const int size = static_cast<int>(flow_.sequences()[body].nodes.size());
     PassUp(&arc, a.node, body, warp);
     Pass(&arc, body, IndexIn(a.node, body) + 1, size, warp);
+    if (far) Pass(&arc, body, 0, size, warp);
     Pass(&arc, body, 0, IndexIn(b.node, body), warp);
     PassDown(&arc, b.node, body, warp);
   } else {
@@ -349,25 +349,6 @@ bool SmemHazards::Follows(int access, int loop) const {
   return false;
 }
 
-namespace {
-
-// The values of a loop's index, when they are few.
-std::vector<int64_t> LoopValues(const SmemFlow& flow, int loop) {
-  const kir::Loop& l = *flow.AsLoop(loop);
-  const std::optional<int64_t> start = l.start.AsConstant();
-  const std::optional<int64_t> trips = flow.nodes()[loop].trips;
-  std::vector<int64_t> values;
-  if (!start.has_value() || !trips.has_value() || *trips > kMaxTrips) {
-    return values;
-  }
-  for (int64_t i = 0; i < *trips; ++i) {
-    values.push_back(*start + i * l.step.AsConstant().value_or(1));
-  }
-  return values;
-}
-
-}  // namespace
-
 // The conflict within one iteration. If the coarse footprints overlap and
 // exactly one common loop influences the indices, footprints are recomputed for
 // each of its iterations, which often separates them.
@@ -379,7 +360,7 @@ ThreadConflict SmemHazards::InIteration(int a, int b) const {
     if (Follows(a, loop) || Follows(b, loop)) followed.push_back(loop);
   }
   if (followed.size() != 1) return coarse;
-  const std::vector<int64_t> values = LoopValues(flow_, followed[0]);
+  const std::vector<int64_t> values = LoopValuesOf(flow_, followed[0], {a, b});
   if (values.empty()) return coarse;
   ThreadConflict worst = ThreadConflict::kApart;
   for (int64_t value : values) {
@@ -441,7 +422,7 @@ ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,
   }
   if (!Follows(a, loop) && !Follows(b, loop)) return coarse;
   if (EachIterationItsOwn(a, b, loop)) return ThreadConflict::kApart;
-  const std::vector<int64_t> values = LoopValues(flow_, loop);
+  const std::vector<int64_t> values = LoopValuesOf(flow_, loop, {a, b});
   if (values.empty()) return coarse;
   std::vector<SmemFootprints::Owners> p, q;
   for (int64_t value : values) {
@@ -519,15 +500,7 @@ void SmemHazards::AddWithin(int a, int b, std::vector<SmemArc>* arcs) const {
         (c == ThreadConflict::kSameThread && !waits && !fences)) {
       continue;
     }
-    SmemArc arc = MakeArc(a, b, loop, c);
-    if (far) {
-      // A whole iteration lies between the two.
-      const int body = flow_.nodes()[loop].sequences[0];
-      Pass(&arc, body, 0,
-           static_cast<int>(flow_.sequences()[body].nodes.size()),
-           c != ThreadConflict::kBlock);
-    }
-    arcs->push_back(std::move(arc));
+    arcs->push_back(MakeArc(a, b, loop, c, far));
   }
 }
 

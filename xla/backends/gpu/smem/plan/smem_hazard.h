@@ -96,7 +96,8 @@ class SmemHazards {
  private:
   using Visitor = std::function<bool(const SmemArc&)>;
   std::vector<int> CommonLoops(int a, int b) const;
-  SmemArc MakeArc(int from, int to, int carried, ThreadConflict conflict) const;
+  SmemArc MakeArc(int from, int to, int carried, ThreadConflict conflict,
+                  bool far = false) const;
   void Pass(SmemArc* arc, int sequence, int first, int last, bool warp,
             bool inside = false) const;
   void PassInside(SmemArc* arc, int node, bool warp) const;
