@@ -9,8 +9,8 @@ namespace xla::gpu {
 //
 // Three products of f32: x is big + small, big of 11 bits and small of 12, of
 // which the units take 11; small * small is left out. Units cut their sums off,
-// which over a long depth shows, so that only a few words are summed there and
-// the rest by additions. Where a number is infinite, NaN or rounds to
+// which over a long depth shows, so that only the words of a step are summed
+// there and the rest by additions. Where a number is infinite, NaN or rounds to
 // infinity, small is NaN or infinite: `odd`. Then such numbers take part in the
 // product of the big parts alone.
 const char kCudaMmaPrelude[] = R"cuda(
@@ -91,18 +91,14 @@ KIR void kir_one_product(float* c, const T* a, const T* b) {
 
 template <int K> struct KirParts {
   unsigned big[K], small[K];
-  // Splits `big`; whether one of the numbers is odd.
-  KIR bool Split() {
-    float probe = 0;
+  // Splits `big`.
+  KIR void Split() {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const float x = __uint_as_float(big[k]);
       big[k] = (big[k] + 0x1000u) & 0xffffe000u;
-      const float rest = x - __uint_as_float(big[k]);
-      small[k] = __float_as_uint(rest);
-      probe = fmaf(rest, 0.0f, probe);
+      small[k] = __float_as_uint(x - __uint_as_float(big[k]));
     }
-    return probe != 0;
   }
   // With the numbers themselves: no odd ones, and nothing but those.
   KIR void Even(const unsigned* all) {
@@ -110,6 +106,7 @@ template <int K> struct KirParts {
     for (int k = 0; k < K; ++k) {
       const float x = __uint_as_float(all[k]);
       const bool is_finite = fabsf(x) < INFINITY;
+      big[k] = (all[k] + 0x1000u) & 0xffffe000u;
       if ((big[k] & 0x7f800000u) == 0x7f800000u) big[k] = all[k] & 0xffffe000u;
       if (!is_finite) big[k] = 0;
       small[k] = is_finite
@@ -125,51 +122,82 @@ template <int K> struct KirParts {
   }
 };
 
+// As if no number were odd; otherwise does nothing, and says so: small parts
+// that are not finite show in the sums.
 template <int M, int N>
-KIR void kir_three_products(float* c, const float* a, const float* b) {
+KIR bool kir_even_products(float* c, const float* a, const float* b) {
+  float sums[M * N][4] = {};
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
     KirParts<2> right[N];
-    bool odd_right = false;
+    KirParts<4> left[M];
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       kir_columns(right[j].big, b + j * 4, u);
-      odd_right |= right[j].Split();
+      right[j].Split();
     }
 #pragma unroll
     for (int i = 0; i < M; ++i) {
-      KirParts<4> left;
-      kir_rows(left.big, a + i * 8, u);
-      const bool odd = __any_sync(~0u, left.Split() || odd_right);
-      if (odd) {
-        unsigned all[4];
-        kir_rows(all, a + i * 8, u);
-        left.Even(all);
+      kir_rows(left[i].big, a + i * 8, u);
+      left[i].Split();
+    }
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-          kir_columns(all, b + j * 4, u);
-          right[j].Even(all);
-        }
-      }
-      float sums[N][4] = {};
+    for (int k = 0; k < M * N; ++k) {
+      kir_mma(0.0f, sums[k], left[k / N].small, right[k % N].big);
+    }
 #pragma unroll
-      for (int j = 0; j < N; ++j) kir_mma(0.0f, sums[j], left.small, right[j].big);
+    for (int k = 0; k < M * N; ++k) {
+      kir_mma(0.0f, sums[k], left[k / N].big, right[k % N].small);
+    }
 #pragma unroll
-      for (int j = 0; j < N; ++j) kir_mma(0.0f, sums[j], left.big, right[j].small);
-      if (odd) {
-        unsigned all[4];
-        kir_rows(all, a + i * 8, u);
-        left.Odd(all);
+    for (int k = 0; k < M * N; ++k) {
+      kir_mma(0.0f, sums[k], left[k / N].big, right[k % N].big);
+    }
+  }
+  float probe = 0;
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-          kir_columns(all, b + j * 4, u);
-          right[j].Odd(all);
-        }
-      }
+  for (int k = 0; k < 4 * M * N; ++k) {
+    probe = fmaf(sums[k / 4][k % 4], 0.0f, probe);
+  }
+  if (__any_sync(~0u, probe != 0)) return false;
 #pragma unroll
-      for (int j = 0; j < N; ++j) kir_mma(0.0f, sums[j], left.big, right[j].big);
+  for (int k = 0; k < 4 * M * N; ++k) c[k] += sums[k / 4][k % 4];
+  return true;
+}
+
+template <int M, int N>
+KIR void kir_odd_products(float* c, const float* a, const float* b) {
 #pragma unroll
-      for (int k = 0; k < 4 * N; ++k) c[i * 4 * N + k] += sums[k / 4][k % 4];
+  for (int k = 0; k < 2 * M * N; ++k) {
+    const int u = k / (M * N), i = k / N % M, j = k % N;
+    unsigned all[4], other[2];
+    kir_rows(all, a + i * 8, u);
+    kir_columns(other, b + j * 4, u);
+    KirParts<4> left;
+    KirParts<2> right;
+    left.Even(all);
+    right.Even(other);
+    float sums[4] = {};
+    kir_mma(0.0f, sums, left.small, right.big);
+    kir_mma(0.0f, sums, left.big, right.small);
+    left.Odd(all);
+    right.Odd(other);
+    kir_mma(0.0f, sums, left.big, right.big);
+#pragma unroll
+    for (int q = 0; q < 4; ++q) c[(i * N + j) * 4 + q] += sums[q];
+  }
+}
+
+// Of so few rows that registers hold their sums twice.
+template <int M, int N>
+KIR void kir_three_products(float* c, const float* a, const float* b) {
+  constexpr int rows = M * N <= 8 ? M : 8 / N;
+#pragma unroll
+  for (int i = 0; i < M; i += rows) {
+    float* const sums = c + i * N * 4;
+    const float* const left = a + i * 8;
+    if (!kir_even_products<rows, N>(sums, left, b)) {
+      kir_odd_products<rows, N>(sums, left, b);
     }
   }
 }
