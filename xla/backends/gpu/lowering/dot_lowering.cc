@@ -430,9 +430,10 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
   return groups;
 }
 
-absl::Status EmitDots(const DotGroup& group, KernelFrame* frame) {
+absl::Status EmitDots(const DotGroup& group, int64_t shared_bytes,
+                      KernelFrame* frame) {
   if (const std::optional<MatrixTile> tile = FindMatrixTile(group, *frame)) {
-    return EmitMatrixProducts(group, *tile, frame);
+    return EmitMatrixProducts(group, *tile, shared_bytes, frame);
   }
   return DotEmitter(group, frame).Emit();
 }

@@ -51,10 +51,12 @@ struct DotGroup {
 std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
                                     const std::vector<bool>& taken);
 
-// Emits this part of the kernel. Unimplemented where a product is read at
+// Emits this part of the kernel, by matrix units with up to `shared_bytes` of
+// shared memory. Unimplemented where a product is read at
 // another place than the one written, and for what ElementEmitter cannot
 // compute.
-absl::Status EmitDots(const DotGroup& group, KernelFrame* frame);
+absl::Status EmitDots(const DotGroup& group, int64_t shared_bytes,
+                      KernelFrame* frame);
 
 }  // namespace xla::gpu
 

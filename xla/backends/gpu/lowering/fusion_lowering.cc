@@ -129,7 +129,7 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   if (ways.moves) {
     for (const DotGroup& group :
          FindDotGroups(*frame, options.min_reduced, written)) {
-      RETURN_IF_ERROR(EmitDots(group, frame.get()));
+      RETURN_IF_ERROR(EmitDots(group, options.shared_bytes, frame.get()));
       parts.push_back(MakePart(
           kDot, absl::StrCat(group.heroes.size(), " of ", group.batch, " x ",
                              group.rows, " x ", group.columns, " places: ")));

@@ -53,8 +53,8 @@ struct FusionLoweringOptions {
   // elements.
   int64_t device_threads = int64_t{1} << 18;
   int64_t min_vector_columns = 32;
-  // Shared memory that a block may ask for, for the rows that it sorts: that of
-  // an H100.
+  // Shared memory that a block may ask for, for the rows that it sorts and for
+  // the steps of products: that of an H100.
   int64_t shared_bytes = 227 * 1024;
 };
 

@@ -116,11 +116,13 @@ absl::Status KernelBuilder::status() const {
 }
 
 void KernelBuilder::EmitTo(const Operand& output, absl::string_view op,
-                           std::vector<Argument> arguments) {
+                           std::vector<Argument> arguments,
+                           kir::AsyncKind async) {
   kir::Expr expr;
   expr.outputs.push_back(output);
   expr.op = std::string(op);
   expr.arguments = std::move(arguments);
+  expr.async = async;
   kir::Statement statement;
   statement.node = std::move(expr);
   Add(std::move(statement));
@@ -131,6 +133,15 @@ void KernelBuilder::EmitSync(kir::SyncScope scope) {
   sync.scope = scope;
   kir::Statement statement;
   statement.node = std::move(sync);
+  Add(std::move(statement));
+}
+
+void KernelBuilder::EmitAsync(kir::Async::Op op, int64_t keep) {
+  kir::Async async;
+  async.op = op;
+  async.keep = static_cast<int>(keep);
+  kir::Statement statement;
+  statement.node = std::move(async);
   Add(std::move(statement));
 }
 

@@ -45,6 +45,11 @@ class KernelBuilder {
   void OwnElements(kir::BufferId id) {
     kernel_.options.emplace_back("own", kernel_.buffers[id].name);
   }
+  // The kernel is to have so few registers that so many blocks run at once on a
+  // multiprocessor.
+  void AskForBlocks(int64_t blocks) {
+    kernel_.options.emplace_back("blocks_per_sm", std::to_string(blocks));
+  }
   // Accesses of so many neighbors in an array of threads or of a block.
   void SetVectorWidth(kir::BufferId id, int64_t width) {
     kernel_.buffers[id].vector_width = static_cast<int>(width);
@@ -63,12 +68,15 @@ class KernelBuilder {
 
   // output = op(arguments)
   void EmitTo(const kir::Operand& output, absl::string_view op,
-              std::vector<kir::Argument> arguments);
+              std::vector<kir::Argument> arguments,
+              kir::AsyncKind async = kir::AsyncKind::kNone);
   // The same into a new register.
   kir::Operand Emit(absl::string_view op, kir::ElementType type,
                     std::vector<kir::Argument> arguments);
 
   void EmitSync(kir::SyncScope scope);
+  // Of copies: makes a group of them, or waits for all but the last `keep`.
+  void EmitAsync(kir::Async::Op op, int64_t keep);
 
   // What `body` emits becomes the body of a loop over a new index whose name
   // has this prefix, or of a branch.

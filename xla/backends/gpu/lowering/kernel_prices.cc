@@ -28,6 +28,8 @@ constexpr double kNearSector = .1;  // 32 bytes that L1 has
 constexpr double kShared = 0.87;    // a warp's access to 32 banks
 constexpr double kProduct = 1.75;   // a warp's product of 16 x 8 by 32 bytes
 constexpr double kSchedulers = 4;   // each issues one instruction
+// What products of copies that run ahead do not hide of the rest.
+constexpr double kExposed = 0.3;
 
 // Cycles until what was asked for is there, on average: most reads that others
 // wait for hit L2 or L1.
@@ -110,11 +112,16 @@ absl::Duration PriceOfWork(const KernelWork& work, int blocks_per_sm,
   const double issue = work.instructions / kSchedulers;
   const double shared = kShared * work.shared_accesses;
   // Products have few warps, for their many registers, which load, convert and
-  // multiply at the same time: what they do hides nothing.
-  *arithmetic = Cycles(
-      part * (work.products > 0 ? issue + shared + kProduct * work.products
-                                : std::max(issue, shared)),
-      device);
+  // multiply at the same time: what they do hides nothing, or, where copies run
+  // ahead of it, most of the rest.
+  const double products = kProduct * work.products;
+  const double longest = std::max(std::max(issue, shared), products);
+  const double exposed = work.products == 0 ? 0
+                         : work.copies > 0  ? kExposed
+                                            : 1;
+  *arithmetic =
+      Cycles(part * (longest + exposed * (issue + shared + products - longest)),
+             device);
   const absl::Duration near =
       Cycles(part * (kSector * (work.sectors_read + work.sectors_written) +
                      kNearSector * work.sectors_again),

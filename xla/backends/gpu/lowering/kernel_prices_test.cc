@@ -132,13 +132,15 @@ std::string Dot(absl::string_view type, int m, int k, int n) {
 TEST(KernelPricesTest, ProductsHideNothing) {
   const auto device = LoadGpuDevice("h200");
   ASSERT_TRUE(device.ok()) << device.status();
-  const auto price = [&](double instructions, double shared, double products) {
+  const auto price = [&](double instructions, double shared, double products,
+                         double copies = 0) {
     KernelWork work;
     work.blocks = 132;
     work.threads = 256;
     work.instructions = instructions;
     work.shared_accesses = shared;
     work.products = products;
+    work.copies = copies;
     absl::Duration arithmetic;
     PriceOfWork(work, 1, 0, *device, &arithmetic);
     return absl::ToDoubleMicroseconds(arithmetic);
@@ -146,6 +148,9 @@ TEST(KernelPricesTest, ProductsHideNothing) {
   const double all = price(4e7, 1e7, 5e6);
   EXPECT_NEAR(all, price(4e7, 0, 0) + price(0, 1e7, 0) + price(0, 0, 5e6),
               0.01 * all);
+  // Where copies run ahead of them, most of the rest.
+  EXPECT_LT(price(4e7, 1e7, 5e6, 1), 0.7 * all);
+  EXPECT_GT(price(4e7, 1e7, 5e6, 1), price(4e7, 0, 0));
   // Other warps do one thing while some do the other.
   EXPECT_NEAR(price(4e7, 1e7, 0), price(4e7, 0, 0), 0.01 * all);
 }

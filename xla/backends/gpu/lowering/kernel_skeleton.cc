@@ -88,7 +88,8 @@ class Skeleton {
         if (!Keep(*branch, &copy)) continue;
       } else if (const auto* expr = statement.As<kir::Expr>()) {
         if (!Keep(*expr, &copy)) continue;
-      } else if (statement.As<kir::Sync>() != nullptr) {
+      } else if (statement.As<kir::Sync>() != nullptr ||
+                 statement.As<kir::Async>() != nullptr) {
         copy = statement;
       } else {
         continue;
@@ -151,7 +152,10 @@ class Skeleton {
         argument = 1.0;
       }
     }
-    if (!reads && copy.op == "copy") copy.op = "full";
+    if (!reads && copy.op == "copy") {
+      copy.op = "full";
+      copy.arguments.resize(1);
+    }
     result->node = std::move(copy);
     return true;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -124,6 +125,7 @@ class WarpWalk {
                   Mask mask, double weight);
   void Branch(int begin, Mask mask, double weight);
   void Expression(const CodeInstruction& i, Mask mask, double weight);
+  void Async(const kir::Async& async);
   // Counts an access, and returns how often memory repeats it.
   double Access(const CodeOperand& operand, Mask mask, bool is_write,
                 bool is_atomic, double weight);
@@ -134,7 +136,7 @@ class WarpWalk {
   void IssueIndex(const AffineExpr& expr, double weight) {
     if (expr.IsConstant() || expr.AsSymbol().has_value()) return;
     if (!indices_.insert(expr).second) return;
-    Issue(IndexSlots(expr), weight);
+    Issue(IndexSlots(expr, hoisted_), weight);
   }
   // The place of an element in registers.
   Time* Register(const CodeOperand& operand) {
@@ -173,7 +175,13 @@ class WarpWalk {
   // when the last of its values is there.
   Time begun_, latest_, now_;
   double issued_ = 0;
-  std::set<AffineExpr> indices_;                       // computed in it
+  // When copies that run ahead are there: those of no group yet, and groups.
+  Time copied_;
+  std::vector<Time> groups_;
+  std::set<AffineExpr> indices_;  // computed in it
+  // The loop in whose iterations only what depends on it is computed: that of
+  // copies that run ahead.
+  std::string hoisted_, loop_;
   absl::flat_hash_set<std::pair<int, int64_t>> seen_;  // sectors, by buffer
   KernelWork work_;
 };
@@ -224,6 +232,7 @@ double WarpWalk::Access(const CodeOperand& operand, Mask mask, bool is_write,
 
 void WarpWalk::Expression(const CodeInstruction& i, Mask mask, double weight) {
   const kir::Expr& expr = *i.statement->As<kir::Expr>();
+  if (expr.async == kir::AsyncKind::kCp) hoisted_ = loop_;
   Time ready = begun_;
   bool reads_memory = false, reads_shared = false;
   double slots = 0;
@@ -278,6 +287,12 @@ void WarpWalk::Expression(const CodeInstruction& i, Mask mask, double weight) {
     slots += Access(i.outputs[0], mask, true, is_atomic, weight);
   }
   Issue(slots, weight);
+  if (expr.async == kir::AsyncKind::kCp) {
+    work_.copies += weight;
+    Later(ready, &copied_);
+    hoisted_.clear();
+    return;
+  }
   for (const CodeOperand& output : i.outputs) {
     if (code_.kernel->buffers[output.buffer].memory == kir::Memory::kLocal) {
       *Register(output) = ready;
@@ -404,6 +419,7 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
                  inner.statement->As<kir::Loop>()->start !=
              AffineExpr(1));
   }
+  if (joins) loop_ = loop.index;
   const int64_t together = joins ? 1 : std::min(trips, kUnrolled);
   if (trips <= together)
     return Iterations(begin, start, 0, trips, mask, weight);
@@ -427,6 +443,19 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
     scale(&KernelWork::Chain::barriers);
     scale(&KernelWork::Chain::shuffles);
     scale(&KernelWork::Chain::instructions);
+    begun_ = latest_ = now_;
+  }
+}
+
+void WarpWalk::Async(const kir::Async& async) {
+  if (async.kind != kir::AsyncKind::kCp) return;
+  if (async.op == kir::Async::Op::kCommit) {
+    groups_.push_back(copied_);
+    copied_ = {};
+  } else if (async.op == kir::Async::Op::kWait) {
+    Join();
+    const int64_t group = static_cast<int64_t>(groups_.size()) - 1 - async.keep;
+    if (group >= 0) Later(groups_[group], &now_);
     begun_ = latest_ = now_;
   }
 }
@@ -457,6 +486,9 @@ void WarpWalk::Walk(int begin, int end, Mask mask, double weight) {
         break;
       }
       case Op::kAsync:
+        Issue(1, weight);
+        Async(*i.statement->As<kir::Async>());
+        break;
       case Op::kArriveWait:
         Issue(1, weight);
         break;
@@ -491,6 +523,7 @@ void Add(const KernelWork& warp, double times, KernelWork* sum) {
   sum->sectors_read += times * warp.sectors_read;
   sum->sectors_again += times * warp.sectors_again;
   sum->products += times * warp.products;
+  sum->copies += times * warp.copies;
   sum->sectors_written += times * warp.sectors_written;
   sum->loads += times * warp.loads;
   sum->stores += times * warp.stores;

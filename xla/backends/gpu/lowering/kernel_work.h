@@ -34,6 +34,7 @@ struct KernelWork {
   // Accesses to shared memory, as often as banks make a warp repeat them.
   double shared_accesses = 0;
   double products = 0;  // of fragments of matrices
+  double copies = 0;    // to shared memory, which nobody waits for at once
 
   // What the slowest warp waits for, one after the other.
   struct Chain {

@@ -14,6 +14,7 @@
 #include "xla/backends/gpu/lowering/dot_results.h"
 #include "xla/backends/gpu/lowering/dot_shape.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/backends/gpu/lowering/matrix_emitter.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -25,8 +26,10 @@ namespace {
 using kir::ElementType;
 using kir::Operand;
 
-// Registers and shared memory between rows of words, against bank conflicts.
-constexpr int64_t kPadding = 8;
+// Steps that shared memory holds where copies run ahead.
+constexpr int64_t kStages = 3;
+// Threads of a multiprocessor that multiply 16 bits.
+constexpr int64_t kThreadsOfHalves = 512;
 
 // Whether one product of TF32 is less than what the product asks for.
 bool AsksForF32(const PrecisionConfig& config) {
@@ -45,102 +48,7 @@ bool AsksForF32(const PrecisionConfig& config) {
   }
 }
 
-class MatrixEmitter {
- public:
-  MatrixEmitter(const DotGroup& group, const MatrixTile& tile,
-                KernelFrame* frame)
-      : group_(group),
-        tile_(tile),
-        frame_(*frame),
-        builder_(frame->builder()),
-        emitter_(frame->emitter()) {}
-
-  absl::Status Emit();
-
- private:
-  // An operand of a product.
-  struct Side {
-    const HloInstruction* operand = nullptr;
-    int side = 0;
-    bool depth_is_fast = false;
-    int64_t places = 0;  // of the tile
-    int64_t rounds = 0;  // in which all threads load one chunk each
-    kir::BufferId loaded = -1, fragments = -1;
-    std::array<kir::BufferId, 2> shared = {-1, -1};
-    // The role of the dimension that is fast, the last part of it that has more
-    // than one element, and the operand's dimension of that part where a chunk
-    // of neighbors exists or does not as a whole; else -1.
-    int fast_role = 0;
-    int64_t fast_part = 0;
-    int64_t fast_dimension = -1;
-  };
-  struct Hero {
-    const HloInstruction* hlo = nullptr;
-    DotShape shape;
-    std::array<Side, 2> sides;
-    kir::BufferId sums = -1;
-    bool is_exact = false;
-  };
-
-  Hero MakeHero(const HloInstruction& hlo);
-  absl::Status EmitHero(const Hero& hero);
-  // Elements of a step into registers, and from there to the slot.
-  absl::Status Load(const Hero& hero, const AffineExpr& step);
-  absl::Status LoadChunk(const Hero& hero, const Side& side,
-                         const AffineExpr& round, const AffineExpr& place,
-                         const AffineExpr& k, int64_t in_word);
-  absl::Status Store(const Hero& hero, int slot);
-  absl::Status Store(const Side& side, int slot);
-  absl::Status Multiply(const Hero& hero, int slot);
-  absl::Status ReadFragments(const Side& side, int slot);
-  absl::Status Write();
-
-  // Calls `body` with the first place and the word or, where the depth is fast,
-  // the vector, of each chunk of the thread.
-  absl::Status Chunks(const Side& side,
-                      absl::FunctionRef<absl::Status(const AffineExpr& round,
-                                                     const AffineExpr& place,
-                                                     const AffineExpr& part)>
-                          body);
-  absl::Status Each(int64_t count,
-                    absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
-    if (count == 1) return body(0);
-    return builder_.Loop("u", kir::LoopKind::kUnroll, 0, count, body);
-  }
-  // As one access.
-  absl::Status CopyVector(
-      int64_t width,
-      absl::FunctionRef<std::pair<Operand, Operand>(const AffineExpr&)>
-          places) {
-    const auto copy = [&](const AffineExpr& j) {
-      const auto [to, from] = places(j);
-      builder_.EmitTo(to, "copy", {from});
-      return absl::OkStatus();
-    };
-    if (width == 1) return copy(0);
-    return builder_.Loop("j", kir::LoopKind::kVectorize, 0, width, copy);
-  }
-  AffineExpr Simple(const AffineExpr& e) const {
-    return e.SimplifyIn(builder_.ranges());
-  }
-  Operand At(kir::BufferId buffer, Indices indices) const {
-    Operand place;
-    place.buffer = buffer;
-    place.indices = std::move(indices);
-    return place;
-  }
-
-  const DotGroup& group_;
-  const MatrixTile& tile_;
-  KernelFrame& frame_;
-  KernelBuilder& builder_;
-  ElementEmitter& emitter_;
-  std::vector<Hero> heroes_;
-  AffineExpr thread_, batch_, first_row_, first_column_;
-  // The lane's row or column in a block of the units and the quarter of the
-  // words that it has; the warp's part of the tile.
-  AffineExpr line_, quarter_, warp_row_, warp_column_;
-};
+}  // namespace
 
 MatrixEmitter::Hero MatrixEmitter::MakeHero(const HloInstruction& hlo) {
   Hero hero;
@@ -153,240 +61,45 @@ MatrixEmitter::Hero MatrixEmitter::MakeHero(const HloInstruction& hlo) {
     side.side = number;
     side.depth_is_fast = hero.shape.depth_is_fast[number];
     side.places = number == 0 ? tile_.rows : tile_.columns;
-    const int64_t of_chunk = side.depth_is_fast ? 1 : tile_.per_word();
-    const int64_t chunks =
-        side.places * tile_.depth() / (tile_.vector() * of_chunk);
-    side.rounds = std::max<int64_t>(1, chunks / frame_.threads());
-    side.loaded =
-        builder_.AddLocal(tile_.type, {side.rounds, tile_.vector() * of_chunk});
-    builder_.SetVectorWidth(side.loaded, tile_.vector());
-    for (kir::BufferId& shared : side.shared) {
-      shared = builder_.AddShared(
-          "s", tile_.type,
-          side.depth_is_fast ? std::vector<int64_t>{side.places, tile_.depth()}
-                             : std::vector<int64_t>{kir::WarpMma::kWords,
-                                                    (side.places + kPadding) *
-                                                        tile_.per_word()});
-      builder_.SetVectorWidth(shared, tile_.vector());
-    }
-    side.fragments = builder_.AddLocal(
-        tile_.type, number == 0
-                        ? std::vector<int64_t>{tile_.down(), 2, tile_.vector()}
-                        : std::vector<int64_t>{tile_.across(), tile_.vector()});
-    builder_.SetVectorWidth(side.fragments, tile_.vector());
-
+    side.rounds =
+        std::max<int64_t>(1, kChunksOfPlace * side.places / frame_.threads());
     side.fast_role = side.depth_is_fast ? DotShape::kDepth
                      : number == 0      ? DotShape::kRow
                                         : DotShape::kColumn;
-    const std::vector<int64_t>& extents = hero.shape.extents[side.fast_role];
-    side.fast_part = static_cast<int64_t>(extents.size()) - 1;
-    while (side.fast_part > 0 && extents[side.fast_part] == 1) --side.fast_part;
-    if (extents.empty() || extents[side.fast_part] % tile_.vector() != 0) {
-      continue;
-    }
-    // Dimensions that a window goes along have two entries, and no chunks;
-    // those of groups have two, of which the second counts.
-    size_t next = 0;
-    for (size_t d = 0; d < side.operand->shape().dimensions().size(); ++d) {
-      const bool windowed = number == 0 && !hero.shape.windows.empty() &&
-                            hero.shape.windows[d].has_value();
-      if (static_cast<int64_t>(d) == hero.shape.grouped[number]) ++next;
-      const auto [role, part] = hero.shape.sides[number][next];
-      if (!windowed && role == side.fast_role && part == side.fast_part) {
-        side.fast_dimension = static_cast<int64_t>(d);
-      }
-      next += windowed ? 2 : 1;
-    }
+    FindChunks(hero, &side);
+  }
+  if (CopiesAhead(hero) && kStages * tile_.stage_bytes() *
+                                   static_cast<int64_t>(group_.heroes.size()) <=
+                               shared_bytes_) {
+    hero.stages = kStages;
+  }
+  for (Side& side : hero.sides) {
+    const auto local = [&](const std::vector<int64_t>& extents) {
+      const kir::BufferId id = builder_.AddLocal(tile_.type, extents);
+      builder_.SetVectorWidth(id, extents.back());
+      return id;
+    };
+    if (side.source < 0) side.loaded = local({side.rounds, tile_.vector()});
+    side.shared = builder_.AddShared(
+        "s", tile_.type,
+        side.depth_is_fast
+            ? std::vector<int64_t>{hero.stages, side.places, tile_.depth()}
+            : std::vector<int64_t>{hero.stages, tile_.depth(),
+                                   side.places + tile_.padding()});
+    builder_.SetVectorWidth(side.shared, tile_.vector());
+    side.fragments = local(
+        side.side == 0 ? std::vector<int64_t>{tile_.down(), 2, tile_.vector()}
+                       : std::vector<int64_t>{tile_.across(), tile_.vector()});
+    if (!side.depth_is_fast) side.read = local({together_[side.side]});
   }
   hero.sums = builder_.AddLocal(ElementType::kF32,
                                 {tile_.down(), tile_.across(), 2, 2});
   return hero;
 }
 
-absl::Status MatrixEmitter::Chunks(
-    const Side& side,
-    absl::FunctionRef<absl::Status(const AffineExpr&, const AffineExpr&,
-                                   const AffineExpr&)>
-        body) {
-  // Neighboring threads have neighboring chunks.
-  const AffineExpr fast(side.depth_is_fast ? 4 : side.places / tile_.vector());
-  const int64_t chunks =
-      side.depth_is_fast ? 4 * side.places
-                         : kir::WarpMma::kWords * side.places / tile_.vector();
-  const auto chunk = [&](const AffineExpr& round) {
-    const AffineExpr number = round * AffineExpr(frame_.threads()) + thread_;
-    const AffineExpr first = Simple(AffineExpr::Mod(number, fast));
-    const AffineExpr second = Simple(AffineExpr::FloorDiv(number, fast));
-    return emitter_.InScope([&] {
-      return side.depth_is_fast
-                 ? body(round, second, first)
-                 : body(round, first * AffineExpr(tile_.vector()), second);
-    });
-  };
-  if (chunks < frame_.threads()) {
-    return frame_.Where(Inside(thread_, chunks, builder_.ranges()),
-                        [&] { return chunk(0); });
-  }
-  return Each(side.rounds, chunk);
-}
-
-absl::Status MatrixEmitter::Load(const Hero& hero, const AffineExpr& step) {
+absl::Status MatrixEmitter::Multiply(const Hero& hero, const AffineExpr& step) {
   for (const Side& side : hero.sides) {
-    RETURN_IF_ERROR(Chunks(
-        side,
-        [&](const AffineExpr& round, const AffineExpr& place,
-            const AffineExpr& part) -> absl::Status {
-          const int64_t of_part =
-              side.depth_is_fast ? tile_.vector() : tile_.per_word();
-          const AffineExpr k =
-              step * AffineExpr(tile_.depth()) + part * AffineExpr(of_part);
-          if (side.depth_is_fast) {
-            return LoadChunk(hero, side, round, place, k, -1);
-          }
-          for (int64_t e = 0; e < tile_.per_word(); ++e) {
-            RETURN_IF_ERROR(
-                LoadChunk(hero, side, round, place, k + AffineExpr(e), e));
-          }
-          return absl::OkStatus();
-        }));
-  }
-  return absl::OkStatus();
-}
-
-// `in_word`: which element of its word the place of the depth is; -1 where a
-// chunk goes along the depth.
-absl::Status MatrixEmitter::LoadChunk(const Hero& hero, const Side& side,
-                                      const AffineExpr& round,
-                                      const AffineExpr& place,
-                                      const AffineExpr& k, int64_t in_word) {
-  const int64_t width = tile_.vector();
-  const int free_role = side.side == 0 ? DotShape::kRow : DotShape::kColumn;
-  std::array<AffineExpr, 4> numbers;
-  numbers[DotShape::kBatch] = batch_;
-  numbers[free_role] = (side.side == 0 ? first_row_ : first_column_) + place;
-  numbers[DotShape::kDepth] = k;
-  const auto loaded = [&](const AffineExpr& j) {
-    return At(side.loaded,
-              {round, in_word < 0 ? j
-                                  : j * AffineExpr(tile_.per_word()) +
-                                        AffineExpr(in_word)});
-  };
-  RETURN_IF_ERROR(Each(width, [&](const AffineExpr& j) {
-    builder_.EmitTo(loaded(j), "full", {0.0});
-    return absl::OkStatus();
-  }));
-  const auto exists = [&] {
-    return AffineExpr::Min(
-        Inside(numbers[free_role], hero.shape.Count(free_role),
-               builder_.ranges()),
-        Inside(numbers[DotShape::kDepth], hero.shape.Count(DotShape::kDepth),
-               builder_.ranges()));
-  };
-  // With the element that is that many behind the first one.
-  const auto element = [&](Indices indices, const AffineExpr& more,
-                           const AffineExpr& j) -> absl::Status {
-    if (side.fast_dimension >= 0) {
-      indices[side.fast_dimension] = indices[side.fast_dimension] + more;
-    }
-    ASSIGN_OR_RETURN(const Operand value,
-                     emitter_.Element(*side.operand, indices));
-    builder_.EmitTo(loaded(j), "copy", {value});
-    return absl::OkStatus();
-  };
-  const auto where = [&](absl::FunctionRef<absl::Status(const Indices&)> body) {
-    return frame_.Where(exists(), [&] {
-      return NamePlaces(
-          hero.shape, hero.shape.sides[side.side],
-          hero.shape.Parts(numbers, builder_.ranges()), &builder_,
-          [&](const Indices& values) {
-            const ConditionalIndices at = hero.shape.Element(
-                side.side, side.operand->shape(), values, builder_.ranges());
-            return frame_.Where(at.condition, [&] { return body(at.indices); });
-          });
-    });
-  };
-  if (side.fast_dimension >= 0) {
-    return where([&](const Indices& first) {
-      return builder_.Vector(width, [&](const AffineExpr& j) {
-        return emitter_.InScope([&] { return element(first, j, j); });
-      });
-    });
-  }
-  const AffineExpr first = numbers[side.fast_role];
-  return Each(width, [&](const AffineExpr& j) {
-    numbers[side.fast_role] = first + j;
-    return where(
-        [&](const Indices& indices) { return element(indices, 0, j); });
-  });
-}
-
-absl::Status MatrixEmitter::Store(const Side& side, int slot) {
-  return Chunks(
-      side,
-      [&](const AffineExpr& round, const AffineExpr& place,
-          const AffineExpr& part) -> absl::Status {
-        const int64_t vectors = side.depth_is_fast ? 1 : tile_.per_word();
-        for (int64_t v = 0; v < vectors; ++v) {
-          const AffineExpr begin(v * tile_.vector());
-          RETURN_IF_ERROR(CopyVector(tile_.vector(), [&](const AffineExpr& j) {
-            const Operand from = At(side.loaded, {round, begin + j});
-            if (side.depth_is_fast) {
-              return std::pair(
-                  At(side.shared[slot],
-                     {place, part * AffineExpr(tile_.vector()) + j}),
-                  from);
-            }
-            const AffineExpr row = AffineExpr::Mod(part, 4) * AffineExpr(4) +
-                                   AffineExpr::FloorDiv(part, 4);
-            return std::pair(
-                At(side.shared[slot],
-                   {Simple(row),
-                    place * AffineExpr(tile_.per_word()) + begin + j}),
-                from);
-          }));
-        }
-        return absl::OkStatus();
-      });
-}
-
-absl::Status MatrixEmitter::ReadFragments(const Side& side, int slot) {
-  const int64_t words = side.depth_is_fast ? 4 : 1;  // of an access
-  const int64_t width = words * tile_.per_word();
-  const auto read = [&](const AffineExpr& place, Indices fragment) {
-    return Each(4 / words, [&](const AffineExpr& v) {
-      return CopyVector(width, [&](const AffineExpr& j) {
-        Indices to = fragment;
-        to.push_back(v * AffineExpr(width) + j);
-        if (side.depth_is_fast) {
-          return std::pair(
-              At(side.fragments, to),
-              At(side.shared[slot], {place, quarter_ * AffineExpr(width) + j}));
-        }
-        return std::pair(
-            At(side.fragments, to),
-            At(side.shared[slot], {v * AffineExpr(4) + quarter_,
-                                   place * AffineExpr(tile_.per_word()) + j}));
-      });
-    });
-  };
-  if (side.side == 1) {
-    return Each(tile_.across(), [&](const AffineExpr& j) {
-      return read(warp_column_ + j * AffineExpr(kir::WarpMma::kColumns) + line_,
-                  {j});
-    });
-  }
-  return Each(tile_.down(), [&](const AffineExpr& i) {
-    return Each(2, [&](const AffineExpr& r) {
-      return read(warp_row_ + i * AffineExpr(kir::WarpMma::kRows) +
-                      r * AffineExpr(8) + line_,
-                  {i, r});
-    });
-  });
-}
-
-absl::Status MatrixEmitter::Multiply(const Hero& hero, int slot) {
-  for (const Side& side : hero.sides) {
-    RETURN_IF_ERROR(ReadFragments(side, slot));
+    RETURN_IF_ERROR(ReadFragments(side, StageOf(hero, step)));
   }
   std::vector<kir::Argument> factors = {At(hero.sides[0].fragments, {0, 0, 0}),
                                         At(hero.sides[1].fragments, {0, 0})};
@@ -410,33 +123,30 @@ absl::Status MatrixEmitter::EmitHero(const Hero& hero) {
   }));
   const int64_t steps =
       CeilOfRatio(hero.shape.Count(DotShape::kDepth), tile_.depth());
-  // The step's elements lie in its slot when the one before is multiplied.
-  const auto advance = [&](const AffineExpr& step, int slot) -> absl::Status {
-    RETURN_IF_ERROR(Load(hero, step));
-    RETURN_IF_ERROR(Multiply(hero, 1 - slot));
-    return Store(hero, slot);
+  const bool copies = CopiesAhead(hero);
+  const int64_t ahead = hero.stages - 1;
+  // Copies are groups, one of each step, also of the steps behind the last one.
+  const auto copy = [&](const AffineExpr& step) -> absl::Status {
+    if (!copies) return absl::OkStatus();
+    RETURN_IF_ERROR(CopyAhead(hero, step));
+    builder_.EmitAsync(kir::Async::Op::kCommit, 0);
+    return absl::OkStatus();
   };
+  for (int64_t step = 0; step < ahead; ++step) RETURN_IF_ERROR(copy(step));
   RETURN_IF_ERROR(Load(hero, 0));
   RETURN_IF_ERROR(Store(hero, 0));
-  if (const int64_t pairs = (steps - 1) / 2; pairs > 0) {
-    RETURN_IF_ERROR(
-        builder_.Loop("k", kir::LoopKind::kSerial, 0, pairs,
-                      [&](const AffineExpr& pair) -> absl::Status {
-                        const AffineExpr step = pair * AffineExpr(2);
-                        RETURN_IF_ERROR(advance(step + AffineExpr(1), 1));
-                        return advance(step + AffineExpr(2), 0);
-                      }));
-  }
-  if (steps % 2 == 0) {
-    RETURN_IF_ERROR(advance(steps - 1, 1));
-  }
-  RETURN_IF_ERROR(Multiply(hero, steps % 2 == 0 ? 1 : 0));
-  builder_.EmitSync(kir::SyncScope::kBlock);
-  return absl::OkStatus();
-}
-
-absl::Status MatrixEmitter::Store(const Hero& hero, int slot) {
-  for (const Side& side : hero.sides) RETURN_IF_ERROR(Store(side, slot));
+  RETURN_IF_ERROR(
+      builder_.Loop("k", kir::LoopKind::kSerial, 0, steps,
+                    [&](const AffineExpr& step) -> absl::Status {
+                      if (copies)
+                        builder_.EmitAsync(kir::Async::Op::kWait, ahead - 1);
+                      builder_.EmitSync(kir::SyncScope::kBlock);
+                      RETURN_IF_ERROR(copy(step + AffineExpr(ahead)));
+                      RETURN_IF_ERROR(Load(hero, step + AffineExpr(1)));
+                      RETURN_IF_ERROR(Multiply(hero, step));
+                      return Store(hero, step + AffineExpr(1));
+                    }));
+  if (copies) builder_.EmitAsync(kir::Async::Op::kWait, 0);
   builder_.EmitSync(kir::SyncScope::kBlock);
   return absl::OkStatus();
 }
@@ -444,49 +154,73 @@ absl::Status MatrixEmitter::Store(const Hero& hero, int slot) {
 absl::Status MatrixEmitter::Write() {
   DotResults results(group_, &frame_);
   const DotShape& shape = heroes_[0].shape;
-  const bool pairs = !shape.row_is_fast && group_.columns % 2 == 0;
-  const auto place = [&](const AffineExpr& i, const AffineExpr& j,
-                         const AffineExpr& r) -> absl::Status {
-    const AffineExpr row = first_row_ + warp_row_ +
-                           i * AffineExpr(kir::WarpMma::kRows) +
-                           r * AffineExpr(8) + line_;
-    const AffineExpr first = first_column_ + warp_column_ +
-                             j * AffineExpr(kir::WarpMma::kColumns) +
-                             quarter_ * AffineExpr(2);
-    const auto exists = [&](const AffineExpr& column) {
-      return AffineExpr::Min(Inside(row, group_.rows, builder_.ranges()),
-                             Inside(column, group_.columns, builder_.ranges()));
-    };
-    const auto write = [&](const AffineExpr& q) {
-      return NamePlaces(
-          shape, shape.result,
-          shape.Parts({batch_, row, first + q, 0}, builder_.ranges()),
-          &builder_, [&](const Indices& indices) {
-            std::vector<Operand> sums;
-            for (const Hero& hero : heroes_) {
-              sums.push_back(At(hero.sums, {i, j, r, q}));
-            }
-            return results.Write(shape.ResultElement(indices), sums);
-          });
-    };
-    if (pairs) {
-      return frame_.Where(exists(first),
-                          [&] { return builder_.Vector(2, write); });
-    }
-    return Each(2, [&](const AffineExpr& q) {
-      return frame_.Where(exists(first + q), [&] { return write(q); });
+  // A lane's columns of so many blocks lie together.
+  const int64_t columns = 2 * together_[1];
+  int64_t width = std::min<int64_t>(columns, 4);
+  for (int64_t k : group_.results) {
+    const Operand result = At(frame_.results()[k].buffer, {});
+    if (kir::ElementBytes(builder_.TypeOf(result)) > 4) width = 2;
+  }
+  if (shape.row_is_fast) width = 1;
+  while (group_.columns % width != 0) width /= 2;
+  // Of a block of eight rows, from that one of the columns on.
+  const auto place = [&](const AffineExpr& block, const AffineExpr& group,
+                         const AffineExpr& begin) -> absl::Status {
+    const AffineExpr row = first_row_ + warp_row_ + Line(0, block);
+    const AffineExpr first =
+        first_column_ + warp_column_ +
+        (group * AffineExpr(4) + quarter_) * AffineExpr(columns) + begin;
+    const AffineExpr exists =
+        AffineExpr::Min(Inside(row, group_.rows, builder_.ranges()),
+                        Inside(first, group_.columns, builder_.ranges()));
+    return frame_.Where(exists, [&] {
+      return builder_.Vector(width, [&](const AffineExpr& more) {
+        return NamePlaces(
+            shape, shape.result,
+            shape.Parts({batch_, row, first + more, 0}, builder_.ranges()),
+            &builder_, [&](const Indices& indices) {
+              const AffineExpr together(together_[1]);
+              const AffineExpr column = begin + more;
+              std::vector<Operand> sums;
+              for (const Hero& hero : heroes_) {
+                sums.push_back(
+                    At(hero.sums,
+                       {Simple(AffineExpr::FloorDiv(block, 2)),
+                        Simple(group * together +
+                               AffineExpr::Mod(column, together)),
+                        Simple(AffineExpr::Mod(block, 2)),
+                        Simple(AffineExpr::FloorDiv(column, together))}));
+              }
+              return results.Write(shape.ResultElement(indices), sums);
+            });
+      });
     });
   };
-  return Each(tile_.down(), [&](const AffineExpr& i) {
-    return Each(tile_.across(), [&](const AffineExpr& j) {
-      return Each(2, [&](const AffineExpr& r) { return place(i, j, r); });
+  return Each(2 * tile_.down(), [&](const AffineExpr& block) {
+    return Each(tile_.across() / together_[1], [&](const AffineExpr& group) {
+      return Each(columns / width, [&](const AffineExpr& part) {
+        return place(block, group, part * AffineExpr(width));
+      });
     });
   });
 }
 
 absl::Status MatrixEmitter::Emit() {
+  together_ = {std::min(tile_.vector(), 2 * tile_.down()),
+               std::min(tile_.vector(), tile_.across())};
+  for (const HloInstruction* hlo : group_.heroes) {
+    const DotShape shape = MakeDotShape(*hlo, frame_.body());
+    for (int side : {0, 1}) {
+      if (shape.depth_is_fast[side]) together_[side] = 1;
+    }
+  }
   for (const HloInstruction* hlo : group_.heroes) {
     heroes_.push_back(MakeHero(*hlo));
+  }
+  // With 128 registers, which is enough where factors are not split.
+  if (tile_.type != ElementType::kF32 && heroes_.size() == 1 &&
+      frame_.threads() <= kThreadsOfHalves) {
+    builder_.AskForBlocks(kThreadsOfHalves / frame_.threads());
   }
   const int64_t down = CeilOfRatio(group_.rows, tile_.rows);
   const int64_t across = CeilOfRatio(group_.columns, tile_.columns);
@@ -510,8 +244,6 @@ absl::Status MatrixEmitter::Emit() {
         return Write();
       });
 }
-
-}  // namespace
 
 std::optional<MatrixTile> FindMatrixTile(const DotGroup& group,
                                          const KernelFrame& frame) {
@@ -541,8 +273,8 @@ std::optional<MatrixTile> FindMatrixTile(const DotGroup& group,
 }
 
 absl::Status EmitMatrixProducts(const DotGroup& group, const MatrixTile& tile,
-                                KernelFrame* frame) {
-  return MatrixEmitter(group, tile, frame).Emit();
+                                int64_t shared_bytes, KernelFrame* frame) {
+  return MatrixEmitter(group, tile, shared_bytes, frame).Emit();
 }
 
 }  // namespace xla::gpu

@@ -13,33 +13,35 @@
 //   d = f32[100352,64] dot(x, y)
 //   ->  for a tile of 128 x 64 places in each block
 //         sums = 0                                  fragments of each warp
-//         x's and y's elements at 16 of the contracted places into registers,
-//           from there to left0, right0
-//         sync
-//         for each further 32 of them
-//           the next elements into registers    all threads
-//           sums += left0 * right0              a part of the tile per warp
-//           the elements to left1, right1
-//           sync
-//           the same with 0 and 1 the other way round
-//         sums += the last
+//         copy the factors of steps 0 and 1 to stages 0 and 1
+//         for each step of 16 contracted places
+//           wait for its copies, sync
+//           copy the factors of step + 2 to stage (step + 2) % 3
+//           sums += left[step % 3] * right[step % 3]     a part per warp
 //         out = sums                                where the place exists
 //
-// So loads are on the way while the units multiply, and one barrier per step
-// is enough. Where the depth is the fastest dimension of an operand in memory,
-// it lies in shared memory as place by place, and a lane reads its part of a
-// fragment's row as one vector:
+// So two steps are on their way while the units multiply, no registers hold
+// them, and one barrier per step is enough. A factor that the kernel computes,
+// or that is not there as aligned chunks of 16 bytes, takes the way through
+// registers: read before the products of the step before, written to its stage
+// behind them. What is behind the end of an operand, or outside of a window, is
+// zero.
 //
-//   left0[places][depth]
+// Where the depth is the fastest dimension of an operand in memory, it lies in
+// shared memory as place by place, and a lane reads its part of a fragment's
+// row as one vector:
 //
-// Otherwise neighbors are of different places, and words lie as
+//   left[stages][places][depth]
 //
-//   left0[words of depth][places + 8][elements of a word]
+// Otherwise neighbors are of different places, and so they are there:
 //
-// the word 4*t + v in row 4*v + t, so that the lanes of a warp, which differ in
-// place and t, read from different banks. Either way threads read and write 16
-// bytes at once where operands allow it. What is behind the end of an operand,
-// or outside of a window, is zero.
+//   left[stages][depth][places + 8 words]
+//
+// the element v of what lane t has of a row's depth in row 4*v + t, so that the
+// lanes of a warp, which differ in place and t, read from different banks.
+// Blocks of the units interleave their places: a lane's places of up to a
+// vector's blocks are neighbors, which it reads, and in results writes, at
+// once.
 
 namespace xla::gpu {
 
@@ -49,7 +51,7 @@ std::optional<MatrixTile> FindMatrixTile(const DotGroup& group,
 
 // As EmitDots.
 absl::Status EmitMatrixProducts(const DotGroup& group, const MatrixTile& tile,
-                                KernelFrame* frame);
+                                int64_t shared_bytes, KernelFrame* frame);
 
 }  // namespace xla::gpu
 

@@ -26,6 +26,12 @@ struct MatrixTile {
   int64_t per_word() const { return 4 / kir::ElementBytes(type); }
   int64_t depth() const { return kir::WarpMma::kWords * per_word(); }
   int64_t vector() const { return 4 * per_word(); }
+  // Between rows of shared memory, against bank conflicts.
+  int64_t padding() const { return 8 * per_word(); }
+  // The most that a step of both factors takes.
+  int64_t stage_bytes() const {
+    return depth() * (rows + columns + 2 * padding()) * kir::ElementBytes(type);
+  }
 };
 
 // The tile that takes the least time on a device of `multiprocessors`, for

@@ -1,9 +1,11 @@
 #include "xla/backends/gpu/lowering/warp_op_costs.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
@@ -44,7 +46,7 @@ OpCost CostOf(absl::string_view op) {
 }  // namespace
 
 ProductCost CostOfProducts(const kir::Kernel& kernel, const kir::Expr& expr) {
-  constexpr double kSplit = 4;  // instructions for a register of a factor
+  constexpr double kSplit = 3;  // instructions for a register of a factor
   std::string why;
   const std::optional<kir::WarpMma> mma = kir::FindWarpMma(kernel, expr, &why);
   if (!mma.has_value()) return {1, 1, kProductLatency};
@@ -52,8 +54,9 @@ ProductCost CostOfProducts(const kir::Kernel& kernel, const kir::Expr& expr) {
   if (mma->type != ElementType::kF32) {
     return {2 * blocks, 2 * blocks, 2 * kProductLatency};
   }
-  const auto registers =
-      static_cast<double>(2 * (4 * mma->down + 2 * mma->across));
+  // Factors of columns are split once for all rows whose sums are there twice.
+  const double parts = std::max(1.0, blocks / 8);
+  const double registers = 2 * (4.0 * mma->down + 2 * parts * mma->across);
   return {6 * blocks, 6 * blocks + 8 * blocks + kSplit * registers,
           3 * kProductLatency};
 }
@@ -77,12 +80,19 @@ OpCost CostOf(absl::string_view op, ElementType type) {
   }
 }
 
-double IndexSlots(const AffineExpr& expr) {
+double IndexSlots(const AffineExpr& expr, absl::string_view loop) {
+  const auto is_outside = [&](const AffineExpr::Atom& atom) {
+    return !loop.empty() && atom->name != loop &&
+           absl::c_none_of(atom->args, [&](const AffineExpr& arg) {
+             return arg.Mentions(loop);
+           });
+  };
   double slots = 0;
   for (const AffineExpr::Term& term : expr.terms()) {
+    if (absl::c_all_of(term.factors, is_outside)) continue;
     slots += 1;
     for (const AffineExpr::Atom& atom : term.factors) {
-      if (atom->op == AffineExpr::Op::kSymbol) continue;
+      if (atom->op == AffineExpr::Op::kSymbol || is_outside(atom)) continue;
       const bool divides = atom->op == AffineExpr::Op::kFloorDiv ||
                            atom->op == AffineExpr::Op::kMod;
       const std::optional<int64_t> by =
@@ -90,7 +100,7 @@ double IndexSlots(const AffineExpr& expr) {
       slots += !divides                                              ? 1
                : by.has_value() && *by > 0 && (*by & (*by - 1)) == 0 ? 1
                                                                      : 4;
-      for (const AffineExpr& arg : atom->args) slots += IndexSlots(arg);
+      for (const AffineExpr& arg : atom->args) slots += IndexSlots(arg, loop);
     }
   }
   return slots;

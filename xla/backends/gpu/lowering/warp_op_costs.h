@@ -24,8 +24,9 @@ struct ProductCost {
 };
 ProductCost CostOfProducts(const kir::Kernel& kernel, const kir::Expr& expr);
 
-// Slots of an index: additions, and divisions that are no shifts.
-double IndexSlots(const AffineExpr& expr);
+// Slots of an index: additions, and divisions that are no shifts; in a loop
+// over that name, if any, those of what depends on it.
+double IndexSlots(const AffineExpr& expr, absl::string_view loop = "");
 
 // Exchanges by which a warp, or as many neighbors as a second argument says,
 // combine their values.
