@@ -419,6 +419,13 @@ absl::StatusOr<int64_t> KernelFrame::EmitLoop(
     RETURN_IF_ERROR(EmitPacked(*results[0]));
     return 1;
   }
+  if (IsSearchOfBlock(*results[0])) {
+    RETURN_IF_ERROR(EmitSearchOfBlock(*results[0]));
+    for (const Result* result : results.subspan(1)) {
+      RETURN_IF_ERROR(EmitLoop({result}).status());
+    }
+    return 1;
+  }
   const int64_t most = ElementsOfThread(results);
   int64_t width = most;
   while (ShapeUtil::ElementsIn(shape) % width != 0) width /= 2;

@@ -124,6 +124,9 @@ class KernelFrame {
   absl::Status EmitScatter(const Result& result);
   absl::Status EmitScatterUpdate(const Result& result, const Indices& indices);
   absl::Status EmitScatterInOrder(const Result& result);
+  // Whether a block reads the updates together (ScatterTile), and that part.
+  bool IsSearchOfBlock(const Result& result) const;
+  absl::Status EmitSearchOfBlock(const Result& result);
   // Emits `body` with the number of each of `count` places, one per thread.
   absl::Status Numbers(int64_t count,
                        absl::FunctionRef<absl::Status(const AffineExpr&)> body);

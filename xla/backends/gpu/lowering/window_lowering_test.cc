@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/fusion_lowering.h"
@@ -244,6 +245,71 @@ TEST(WindowLoweringTest, ScattersInGroups) {
       EXPECT_TRUE(is_own) << apply << update;
       EXPECT_TRUE(has_groups) << apply << update;
     }
+  }
+}
+
+// Blocks read the updates together: more than they keep at a time, of windows
+// of one element, of several that are no power of two, of more than a block
+// has, across rows and along them, and of several dimensions.
+TEST(WindowLoweringTest, ScattersByBlocks) {
+  struct Case {
+    absl::string_view type, array, indices, updates, attributes, apply;
+  };
+  for (const Case& c : {
+           Case{"f32", "[37,5]", "[300,1]", "[300,5]",
+                "update_window_dims={1}, inserted_window_dims={0}, "
+                "scatter_dims_to_operand_dims={0}, index_vector_dim=1",
+                "add"},
+           {"f32", "[300]", "[1100,1]", "[1100]",
+            "update_window_dims={}, inserted_window_dims={0}, "
+            "scatter_dims_to_operand_dims={0}, index_vector_dim=1",
+            "last"},
+           {"f32", "[45,9]", "[100,1]", "[45,100]",
+            "update_window_dims={0}, inserted_window_dims={1}, "
+            "scatter_dims_to_operand_dims={1}, index_vector_dim=1",
+            "add"},
+           {"bf16", "[7,3,4]", "[13,2,5]", "[13,5,1,4]",
+            "update_window_dims={2,3}, inserted_window_dims={1}, "
+            "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1",
+            "add"},
+           {"f64", "[3,2]{0,1}", "[64]", "[64,2]",
+            "update_window_dims={1}, inserted_window_dims={0}, "
+            "scatter_dims_to_operand_dims={0}, index_vector_dim=1",
+            "add"},
+       }) {
+    bool is_shared = false;
+    EXPECT_EQ(
+        CompareWithEvaluator(
+            absl::Substitute(
+                R"(HloModule m
+add { a = $0[] parameter(0) b = $0[] parameter(1) ROOT c = $0[] add(a, b) }
+last { a = $0[] parameter(0) ROOT b = $0[] parameter(1) }
+ENTRY e {
+  p = $0$1 parameter(0)
+  u = $0$3 parameter(1)
+  v = $0$3 multiply(u, u)
+  j = s32$2 iota(), iota_dimension=0
+  k = s32$2 multiply(j, j)
+  m = s32[] constant(11)
+  n = s32$2 broadcast(m), dimensions={}
+  l = s32$2 remainder(k, n)
+  o = s32[] constant(1)
+  q = s32$2 broadcast(o), dimensions={}
+  i = s32$2 subtract(l, q)
+  ROOT s = $0$1 scatter(p, i, v), $4, to_apply=$5
+})",
+                c.type, c.array, c.indices, c.updates, c.attributes, c.apply),
+            [&](const HloInstruction& hlo) {
+              absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo);
+              if (!lowered.ok()) return lowered;
+              for (const kir::Buffer& buffer : lowered->kernel.buffers) {
+                is_shared |= buffer.memory == kir::Memory::kShared;
+              }
+              return lowered;
+            }),
+        absl::OkStatus())
+        << c.updates;
+    EXPECT_TRUE(is_shared) << c.updates;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -11,10 +13,14 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla::gpu {
 namespace {
+
+// Of a block of loops.
+constexpr int64_t kThreads = 128;
 
 const HloScatterInstruction& AsScatter(const HloInstruction& hlo) {
   return *Cast<HloScatterInstruction>(&hlo);
@@ -102,6 +108,66 @@ ScatterWay WayOfScatter(const HloInstruction& hlo) {
   return ScatterWay::kSearch;
 }
 
+std::vector<int64_t> ScatterDimensions(const HloInstruction& hlo,
+                                       bool of_windows) {
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const Shape& array = scatter.scatter_operands()[0]->shape();
+  std::vector<int64_t> dims;
+  for (int64_t d : array.layout().minor_to_major()) {
+    const bool is_fixed =
+        absl::c_linear_search(numbers.inserted_window_dims(), d) ||
+        absl::c_linear_search(numbers.scatter_dims_to_operand_dims(), d);
+    if (is_fixed != of_windows) dims.push_back(d);
+  }
+  absl::c_reverse(dims);
+  return dims;
+}
+
+std::optional<ScatterTile> TileOfScatter(const HloInstruction& hlo,
+                                         int64_t threads) {
+  // Fewer updates are read by each thread in as little time. A block has
+  // neighbors up to those of a warp, since wider ones would read what others
+  // leave out; values wait in registers.
+  constexpr int64_t kLeastUpdates = 64, kMostColumns = 32, kMostUpdates = 1024;
+  constexpr int64_t kMostBytes = 128, kMostPlaces = int64_t{1} << 31;
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  if (scatter.scatter_operand_count() != 1 || !AreWindowsApart(scatter) ||
+      !scatter.scatter_dimension_numbers().input_batching_dims().empty()) {
+    return std::nullopt;
+  }
+  const Shape& array = scatter.scatter_operands()[0]->shape();
+  if (IsWrittenWhole(array) || !array.has_layout() ||
+      ShapeUtil::ElementsIn(array) == 0 ||
+      ShapeUtil::ElementsIn(array) >= kMostPlaces) {
+    return std::nullopt;
+  }
+  int64_t columns = 1;
+  for (int64_t d : ScatterDimensions(scatter, true)) {
+    columns *= array.dimensions(d);
+  }
+  const int64_t updates =
+      ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape());
+  if (columns != WindowElements(scatter) || updates / columns < kLeastUpdates) {
+    return std::nullopt;
+  }
+  ScatterTile tile;
+  while (tile.columns < std::min(columns, kMostColumns)) tile.columns *= 2;
+  if (threads % tile.columns != 0) return std::nullopt;
+  tile.rows = threads / tile.columns;
+  const int64_t bytes =
+      ShapeUtil::ByteSizeOfPrimitiveType(array.element_type());
+  tile.updates = threads;
+  while (tile.updates < std::min(kMostUpdates, updates / columns) &&
+         2 * tile.updates * bytes <= kMostBytes * tile.rows) {
+    tile.updates *= 2;
+  }
+  tile.row_blocks =
+      CeilOfRatio(ShapeUtil::ElementsIn(array) / columns, tile.rows);
+  tile.column_blocks = CeilOfRatio(columns, tile.columns);
+  return tile;
+}
+
 int64_t ScatterGroups(const HloInstruction& hlo, int64_t device_threads) {
   // One thread of so many that a device runs, since each looks at all indices,
   // with at least so many windows.
@@ -143,6 +209,10 @@ double ScatterReads(const HloInstruction& hlo, int64_t i, bool in_place) {
       1, ShapeUtil::ElementsIn(scatter.scatter_operands()[0]->shape()));
   if (i < count) return in_place ? updates / array : 1;
   if (in_place) return 1;
+  if (const auto tile = TileOfScatter(scatter, kThreads); tile.has_value()) {
+    return i == count ? tile->row_blocks * tile->column_blocks
+                      : tile->row_blocks;
+  }
   // Searching reads, for each element of the result, all indices, and of each
   // update the element that would be its own.
   double elements = 1;

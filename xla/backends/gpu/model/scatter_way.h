@@ -2,6 +2,8 @@
 #define XLA_BACKENDS_GPU_MODEL_SCATTER_WAY_H_
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
@@ -16,7 +18,8 @@ enum class ScatterWay {
   kAtomic,   // the same with atomics: exact in any order
   kInOrder,  // threads per element of a window, each with places of its own,
              // one update after another
-  // One thread per element of the result, which looks at all indices.
+  // One thread per element of the result, which looks at all indices; those of
+  // a block read them and the updates together where there is a ScatterTile.
   kSearch,
 };
 
@@ -37,6 +40,22 @@ ScatterWay WayOfScatter(const HloInstruction& scatter);
 // Whether kernels write all of such a result, whatever is updated: complex
 // numbers are computed in two parts, and packed ones share bytes.
 bool IsWrittenWhole(const Shape& shape);
+
+// What a block of a search computes: so many columns, which are elements of a
+// window, of so many rows, where windows begin. It keeps so many updates at a
+// time.
+struct ScatterTile {
+  int64_t rows = 1, columns = 1, updates = 1;
+  int64_t row_blocks = 1, column_blocks = 1;  // of the whole result
+};
+// Nothing where windows overlap or are smaller than the array, in batches, for
+// several arrays or packed ones, and where there are few updates.
+std::optional<ScatterTile> TileOfScatter(const HloInstruction& scatter,
+                                         int64_t threads);
+// Dimensions of the array that windows have elements along, if true, or that
+// say where they begin, slowest in memory first.
+std::vector<int64_t> ScatterDimensions(const HloInstruction& scatter,
+                                       bool of_windows);
 
 // The number of groups into which a scatter in order divides its windows by
 // where they begin: as many as have enough to do on a device that runs so many
