@@ -129,6 +129,7 @@ constexpr GpuStep kGpuSteps[] = {
     {"cudnn-fused-convolution-rewriter{groups=false,broadcasts=false}",
      GpuPipeline::kGpu},
     {"cudnn-fused-convolution-rewriter", GpuPipeline::kXlaGpu},
+    {"splitk-rewriter{priced=true}", GpuPipeline::kGpu},
     {"splitk-rewriter", GpuPipeline::kXlaGpu},
     {"triton-gemm-rewriter", GpuPipeline::kGpu},
     {"triton-gemm-rewriter{upstream=true}", GpuPipeline::kXlaGpu},

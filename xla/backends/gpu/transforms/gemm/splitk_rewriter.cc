@@ -6,12 +6,15 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "xla/backends/gpu/lowering/kernel_prices.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_epilogue.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/scalar_computation.h"
 #include "xla/literal_util.h"
@@ -172,6 +175,51 @@ class Rewriter {
   int64_t parts_;
 };
 
+// The time of the dot as kernels, in so many parts and with their sum, or as
+// one.
+absl::Duration TimeOf(const HloInstruction& dot, int64_t parts,
+                      KernelPrices* prices) {
+  HloModule module("parts", HloModuleConfig());
+  HloComputation::Builder builder("parts");
+  std::vector<HloInstruction*> operands;
+  for (const HloInstruction* operand : dot.operands()) {
+    operands.push_back(builder.AddInstruction(HloInstruction::CreateParameter(
+        operands.size(), operand->shape(), "p")));
+  }
+  HloInstruction* copy =
+      builder.AddInstruction(dot.CloneWithNewOperands(dot.shape(), operands));
+  module.AddEntryComputation(builder.Build());
+  if (parts > 1) copy = Rewriter(copy, parts).Rewrite();
+  absl::Duration time = absl::ZeroDuration();
+  for (const HloInstruction* hlo :
+       module.entry_computation()->MakeInstructionPostOrder()) {
+    const bool is_kernel = parts > 1 ? hlo->opcode() == HloOpcode::kReduce ||
+                                           (hlo->opcode() == HloOpcode::kDot &&
+                                            hlo->user_count() > 0)
+                                     : hlo == copy;
+    if (is_kernel) time += prices->Of(*hlo).time;
+  }
+  return time;
+}
+
+// The best number of parts, at most `most`, all as long.
+int64_t CheapestParts(const HloInstruction& dot, int64_t most,
+                      KernelPrices* prices) {
+  constexpr double kWorthMore = 0.9, kWorthParts = 0.8;
+  const int64_t split =
+      dot.operand(0)->shape().dimensions(ContractingDimensions(dot, 0)[0]);
+  const absl::Duration whole = TimeOf(dot, 1, prices);
+  absl::Duration least = whole * kWorthParts;
+  int64_t best = 1;
+  for (int64_t parts = 2; parts <= most && split % parts == 0; parts *= 2) {
+    const absl::Duration time = TimeOf(dot, parts, prices);
+    if (time >= (best == 1 ? least : least * kWorthMore)) continue;
+    least = time;
+    best = parts;
+  }
+  return best;
+}
+
 }  // namespace
 
 int64_t SplitkRewriter::PartsOf(const Sizes& sizes, int64_t cores) {
@@ -210,6 +258,7 @@ absl::StatusOr<bool> SplitkRewriter::RunImpl(
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   TF_ASSIGN_OR_RETURN(const se::DeviceDescription device,
                       LoadGpuDevice(options_.device));
+  KernelPrices prices(device);
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
@@ -223,6 +272,9 @@ absl::StatusOr<bool> SplitkRewriter::RunImpl(
       if (contracting.size() > 1) {
         parts = std::gcd(parts,
                          hlo->operand(0)->shape().dimensions(contracting[0]));
+      }
+      if (options_.priced && parts > 1) {
+        parts = CheapestParts(*hlo, parts, &prices);
       }
       if (parts < 2) continue;
       TF_ASSIGN_OR_RETURN(HloInstruction * dot, TakeInTranspose(hlo));

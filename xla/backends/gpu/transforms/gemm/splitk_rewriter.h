@@ -15,10 +15,14 @@ namespace xla::gpu {
 
 struct SplitkRewriterOptions {
   std::string device = "h100";
+  bool priced = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
+    visit("priced", priced,
+          "as many parts as take the least time by the prices of kernels, "
+          "without zeros to fill them up");
   }
 };
 
@@ -37,8 +41,14 @@ struct SplitkRewriterOptions {
 // with zeros; of several, the first is split into as many parts as divide it. A
 // dot that is only read by a transpose is exchanged first (gemm_epilogue.h).
 //
+// With `priced`, those are the most parts: fewer are as good if a tenth is all
+// that more of them save, and a dot whose parts and their sum do not save a
+// fifth of its time stays whole. Of a single contracting dimension, too, parts
+// divide the first one.
+//
 // Leaves alone: dots of other types, or with an algorithm of their own, sparse
-// ones and those with control dependencies. O(instructions).
+// ones and those with control dependencies. O(instructions), and prices
+// of some kernels for each dot that is split.
 class SplitkRewriter : public HloModulePass {
  public:
   explicit SplitkRewriter(SplitkRewriterOptions options = {})
