@@ -288,7 +288,9 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
     return std::vector<Operand>{value};
   }
   if (forbidden_.count(&hlo) > 0) {
-    return NotLowered(hlo, "read in another order than its threads have");
+    return NotLowered(hlo,
+                      "a thread needs an element of it that another "
+                      "thread computes");
   }
   switch (hlo.opcode()) {
     case HloOpcode::kConstant:
@@ -369,7 +371,9 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
                                         hlo.custom_call_target()));
   }
   if (HloPredicateIsOp<HloOpcode::kSort, HloOpcode::kTopK>(&hlo)) {
-    return NotLowered(hlo, "a result is not elementwise of it alone");
+    return NotLowered(hlo,
+                      "a result of the kernel needs more than "
+                      "the sorted element in the same place");
   }
   return NotLowered(hlo, "not lowered");
 }
