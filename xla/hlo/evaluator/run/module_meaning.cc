@@ -49,6 +49,8 @@ constexpr int64_t kWorkPerStep = 20;
 constexpr int64_t kLeastSteps = 1000;
 // Devices of one run get seeds this far apart.
 constexpr uint64_t kDeviceStride = 1'000'003;
+// More devices than these get no inputs.
+constexpr int64_t kMostDevices = int64_t{1} << 20;
 
 using Arguments = std::vector<std::vector<const Literal*>>;
 
@@ -169,9 +171,14 @@ int64_t StepsWithin(const MeaningOptions& options) {
   return options.max_steps < 0 ? cap : std::min(cap, options.max_steps);
 }
 
+// Saturates.
 int64_t DeviceCount(const HloModule& module) {
-  return std::max<int64_t>(module.config().replica_count(), 1) *
-         std::max<int64_t>(module.config().num_partitions(), 1);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const int64_t replicas =
+      std::max<int64_t>(module.config().replica_count(), 1);
+  const int64_t partitions =
+      std::max<int64_t>(module.config().num_partitions(), 1);
+  return replicas > kMost / partitions ? kMost : replicas * partitions;
 }
 
 bool SameSignature(const HloModule& a, const HloModule& b) {
@@ -252,6 +259,10 @@ absl::StatusOr<DeviceLiterals> GenerateDeviceInputs(const HloModule& module,
                                                     int64_t devices,
                                                     uint64_t seed,
                                                     bool small_integers) {
+  if (devices > kMostDevices) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "inputs for ", devices, " devices; at most ", kMostDevices));
+  }
   DeviceLiterals inputs;
   for (int64_t d = 0; d < devices; ++d) {
     InputOptions options;

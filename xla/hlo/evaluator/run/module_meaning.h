@@ -42,7 +42,7 @@ using DeviceLiterals = std::vector<std::vector<Literal>>;
 
 // Inputs for every device of a module: those of GenerateInputs, with another
 // seed on each device; the same on all partitions of a replica of a module that
-// is still to be partitioned.
+// is still to be partitioned. ResourceExhausted above 2^20 devices.
 absl::StatusOr<DeviceLiterals> GenerateDeviceInputs(const HloModule& module,
                                                     int64_t devices,
                                                     uint64_t seed,

@@ -84,6 +84,19 @@ ENTRY e { ROOT a = f32[4] constant({...}) })"),
               HasSubstr("the cap is 10"));
 }
 
+TEST(ModuleMeaningTest, MoreDevicesThanCanRun) {
+  for (const absl::string_view devices :
+       {"num_partitions=9223372036854775807",
+        "replica_count=4294967296, num_partitions=4294967296"}) {
+    const auto meaning =
+        ModuleMeaning::Make(*Parse(absl::StrCat("HloModule m, ", devices, R"(
+ENTRY e { ROOT a = f32[4] parameter(0) })")),
+                            MeaningOptions());
+    EXPECT_EQ(meaning.status().code(), absl::StatusCode::kResourceExhausted)
+        << devices << ": " << meaning.status();
+  }
+}
+
 TEST(ModuleMeaningTest, LoopsThatDoNotEnd) {
   constexpr absl::string_view kLoop = R"(HloModule m
 c { i = s32[] parameter(0) n = s32[] constant(4)
