@@ -12,13 +12,10 @@
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 
 namespace xla::spmd {
 namespace {
-
-int64_t FloorOfRatio(int64_t x, int64_t y) {
-  return x >= 0 ? x / y : -((-x + y - 1) / y);
-}
 
 Shape WithSize(const Shape& shape, int64_t dim, int64_t size) {
   Shape result = ShapeUtil::MakeShape(shape.element_type(), shape.dimensions());
@@ -53,7 +50,8 @@ HloInstruction* WholeRing(HloInstruction* whole, const RingWindow& window,
 }
 
 // Shards without padding that all read alike: whole shards of the ring's next
-// devices, or as many of them as needed.
+// devices, or as many of them as needed. Devices without elements are not part
+// of the ring.
 HloInstruction* EvenRing(const PartitionedHlo& operand,
                          const RingWindow& window) {
   const PartitionedHlo::PartitioningState& state = operand.state();
@@ -167,7 +165,8 @@ HloInstruction* FetchRingWindow(const PartitionedHlo& operand,
     return WholeRing(operand.hlo(), window, operand.state().b);
   }
   const int64_t shard_size = operand.hlo()->shape().dimensions(window.dim);
-  return shard_size * shards == n && window.step == shard_size
+  return n % shard_size == 0 && window.step == shard_size &&
+                 window.result_size == n
              ? EvenRing(operand, window)
              : UnevenRing(operand, window);
 }
