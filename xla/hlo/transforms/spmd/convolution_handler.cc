@@ -181,7 +181,7 @@ bool KernelMeetsLhsShards(const HloInstruction& conv,
                           int64_t tiles, const WindowDimension& wd) {
   const int64_t shard =
       CeilOfRatio(conv.operand(0)->shape().dimensions(dim.lhs), tiles);
-  return !wd.window_reversal() && shard % wd.window_dilation() == 0;
+  return shard % wd.window_dilation() == 0;
 }
 
 // Each device keeps its shard of the left operand, and gets what of the kernel
@@ -199,7 +199,10 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
   SpatialCut cut{dim.rhs, {}};
   cut.intervals.size = (shard - 1 + low) / dilation + 1;
   for (int64_t i = 0; i < tiles; ++i) {
-    cut.intervals.start.push_back(i * shard / dilation + first);
+    const int64_t start = i * shard / dilation + first;
+    cut.intervals.start.push_back(wd->window_reversal()
+                                      ? wd->size() - start - cut.intervals.size
+                                      : start);
     cut.intervals.needed.push_back(cut.intervals.size);
   }
   const int64_t reach = span + (cut.intervals.size - 1) * dilation + 1;
@@ -246,6 +249,48 @@ struct SpatialShards {
   std::vector<KernelShards> kernel_shards;
 };
 
+// Brings the left operand to the shards of the kernel, or the kernel to those
+// of the left operand. Shards of a reversed kernel meet the opposite ones of
+// the left operand, so either may have far to go.
+void CutSummedDim(const HloInstruction& conv,
+                  const DotConvolutionDimsInfo::DimNums& dim,
+                  const DotFactors& f, bool halo_on_lhs,
+                  SpatialShards* shards) {
+  WindowDimension* wd = shards->window.mutable_dimensions(dim.spatial_dim);
+  const int64_t tiles = shards->factors.dimension(f.lhs.factors[dim.lhs]);
+  if (tiles == 1) return;
+  WindowDimension lhs_window = *wd;
+  WindowDimension rhs_window = *wd;
+  SpatialCut lhs_cut = LhsOfKernelShards(conv, dim, tiles, &lhs_window);
+  SpatialCut rhs_cut = KernelOfLhsShards(conv, dim, tiles, &rhs_window);
+  KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), rhs_window.size(),
+                      rhs_cut.intervals.start};
+  bool kernel_moves =
+      KernelMeetsLhsShards(conv, dim, tiles, *wd) &&
+      MostKernelParts(kernel, f.lhs.shape.element_type()) <= kMostKernelParts;
+  if (kernel_moves && halo_on_lhs) {
+    const auto bytes = [&](absl::Span<const SpatialCut> lhs_cuts,
+                           absl::Span<const SpatialCut> rhs_cuts) {
+      return BytesOfFetch(f.lhs, TensorSharding(shards->factors, f.lhs),
+                          lhs_cuts) +
+             BytesOfFetch(f.rhs, TensorSharding(shards->factors, f.rhs),
+                          rhs_cuts);
+    };
+    kernel_moves =
+        wd->window_reversal() && bytes({}, {rhs_cut}) < bytes({lhs_cut}, {});
+  }
+  if (kernel_moves) {
+    shards->rhs_cuts.push_back(std::move(rhs_cut));
+    *wd = rhs_window;
+  } else {
+    shards->lhs_cuts.push_back(std::move(lhs_cut));
+    *wd = lhs_window;
+    kernel.size = wd->size();
+    for (int64_t i = 0; i < tiles; ++i) kernel.start[i] = i * kernel.size;
+  }
+  shards->kernel_shards.push_back(std::move(kernel));
+}
+
 SpatialShards ShardSpatialDims(const HloInstruction& conv,
                                const DotConvolutionDimsInfo& info,
                                const DotFactors& f,
@@ -273,32 +318,7 @@ SpatialShards ShardSpatialDims(const HloInstruction& conv,
   for (const auto& dim : info.conv_spatial_dims) {
     WindowDimension* wd = shards.window.mutable_dimensions(dim.spatial_dim);
     if (absl::c_linear_search(summed, dim.spatial_dim)) {
-      const int64_t tiles = shards.factors.dimension(f.lhs.factors[dim.lhs]);
-      if (tiles == 1) continue;
-      KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), 0, {}};
-      std::optional<SpatialCut> moved;
-      WindowDimension moved_window = *wd;
-      if (!halo_on_lhs && KernelMeetsLhsShards(conv, dim, tiles, *wd)) {
-        moved = KernelOfLhsShards(conv, dim, tiles, &moved_window);
-        kernel.start = moved->intervals.start;
-        kernel.size = moved_window.size();
-        if (MostKernelParts(kernel, f.lhs.shape.element_type()) >
-            kMostKernelParts) {
-          moved.reset();
-        }
-      }
-      if (moved.has_value()) {
-        shards.rhs_cuts.push_back(*std::move(moved));
-        *wd = moved_window;
-      } else {
-        shards.lhs_cuts.push_back(LhsOfKernelShards(conv, dim, tiles, wd));
-        kernel.size = wd->size();
-        kernel.start.clear();
-        for (int64_t i = 0; i < tiles; ++i) {
-          kernel.start.push_back(i * kernel.size);
-        }
-      }
-      shards.kernel_shards.push_back(std::move(kernel));
+      CutSummedDim(conv, dim, f, halo_on_lhs, &shards);
       continue;
     }
     const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
@@ -310,6 +330,55 @@ SpatialShards ShardSpatialDims(const HloInstruction& conv,
     shards.lhs_cuts.push_back({dim.lhs, std::move(shard.intervals)});
   }
   return shards;
+}
+
+// What each device computes, and what it receives for that.
+struct ConvolutionPlan {
+  DotFactors f;
+  SpatialShards shards;
+  double bytes = std::numeric_limits<double>::infinity();
+};
+
+// With `summed` dimensions as contracting ones.
+ConvolutionPlan PlanConvolution(const HloInstruction& conv,
+                                const DotConvolutionDimsInfo& info,
+                                const HloSharding& lhs, const HloSharding& rhs,
+                                const HloSharding& output_sharding,
+                                absl::Span<const int64_t> summed,
+                                const Window& conv_window, bool halo_on_lhs) {
+  ConvolutionPlan plan;
+  plan.f = DotFactorsOf(conv, info, lhs, rhs, summed);
+  DotFactors& f = plan.f;
+  const GroupFactor groups = AddGroupFactor(conv, &f);
+  f.result.sharding = output_sharding;
+  f.result.addends = AddendsWanted(conv);
+  const auto tensors = {f.lhs, f.rhs, f.result};
+  const auto shard_spatial_dims = [&](const HloSharding& factors) {
+    const bool whole_groups =
+        groups.factor < 0 ||
+        groups.count % factors.dimension(groups.factor) == 0;
+    return ShardSpatialDims(
+        conv, info, f, summed, conv_window, halo_on_lhs,
+        whole_groups ? factors : ReplicatedOnDims(factors, {groups.factor}));
+  };
+  const auto price = [&](const HloSharding& factors) {
+    const SpatialShards shards = shard_spatial_dims(factors);
+    if (!shards.factors.IsTiledLeaf()) {
+      return std::numeric_limits<double>::infinity();
+    }
+    return BytesOfFetch(f.lhs, TensorSharding(shards.factors, f.lhs),
+                        shards.lhs_cuts) +
+           BytesOfFetch(f.rhs, TensorSharding(shards.factors, f.rhs),
+                        shards.rhs_cuts) +
+           BytesOfResult(shards.factors, f.result, f.contracting);
+  };
+  const std::optional<HloSharding> chosen = ChooseFactorSharding(
+      f.num_factors, tensors, f.contracting,
+      WorkOfFlops(MultiplyAdds(conv, info) * 2), /*preferred=*/{}, price);
+  if (!chosen.has_value()) return plan;
+  plan.shards = shard_spatial_dims(*chosen);
+  if (plan.shards.factors.IsTiledLeaf()) plan.bytes = price(*chosen);
+  return plan;
 }
 
 }  // namespace
@@ -347,40 +416,25 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   state.partition_id = partition_id;
   state.module = module;
   state.b = b;
-  const std::vector<int64_t> summed = SummedSpatialDims(
-      info, lhs.sharding(), rhs.sharding(), output_sharding, conv_window);
-  DotFactors f =
-      DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
-  const GroupFactor groups = AddGroupFactor(*hlo, &f);
-  f.result.sharding = output_sharding;
-  f.result.addends = AddendsWanted(*hlo);
-  const auto tensors = {f.lhs, f.rhs, f.result};
-  const auto shard_spatial_dims = [&](const HloSharding& factors) {
-    const bool whole_groups =
-        groups.factor < 0 ||
-        groups.count % factors.dimension(groups.factor) == 0;
-    return ShardSpatialDims(
-        *hlo, info, f, summed, conv_window,
-        options.conv_halo_exchange_always_on_lhs,
-        whole_groups ? factors : ReplicatedOnDims(factors, {groups.factor}));
+  const auto summed_for = [&](const HloSharding& output) {
+    return SummedSpatialDims(info, lhs.sharding(), rhs.sharding(), output,
+                             conv_window);
   };
-  const auto price = [&](const HloSharding& factors) {
-    const SpatialShards shards = shard_spatial_dims(factors);
-    if (!shards.factors.IsTiledLeaf()) {
-      return std::numeric_limits<double>::infinity();
-    }
-    return BytesOfFetch(f.lhs, TensorSharding(shards.factors, f.lhs),
-                        shards.lhs_cuts) +
-           BytesOfFetch(f.rhs, TensorSharding(shards.factors, f.rhs),
-                        shards.rhs_cuts) +
-           BytesOfResult(shards.factors, f.result, f.contracting);
+  const auto plan_with = [&](absl::Span<const int64_t> summed) {
+    return PlanConvolution(*hlo, info, lhs.sharding(), rhs.sharding(),
+                           output_sharding, summed, conv_window,
+                           options.conv_halo_exchange_always_on_lhs);
   };
-  const std::optional<HloSharding> chosen = ChooseFactorSharding(
-      f.num_factors, tensors, f.contracting,
-      WorkOfFlops(MultiplyAdds(*hlo, info) * 2), /*preferred=*/{}, price);
-  ExplainPriced(tensors, state.partitioner);
-  if (!chosen.has_value()) return nullptr;
-  const SpatialShards shards = shard_spatial_dims(*chosen);
+  const std::vector<int64_t> summed = summed_for(output_sharding);
+  ConvolutionPlan plan = plan_with(summed);
+  // The sum may be cut afterwards instead of the windows.
+  const std::vector<int64_t> all_summed = summed_for(HloSharding::Replicate());
+  if (all_summed != summed) {
+    ConvolutionPlan cut_later = plan_with(all_summed);
+    if (cut_later.bytes < plan.bytes) plan = std::move(cut_later);
+  }
+  ExplainPriced({plan.f.lhs, plan.f.rhs, plan.f.result}, state.partitioner);
+  const auto& [f, shards, bytes] = plan;
   const HloSharding& factors = shards.factors;
   if (!factors.IsTiledLeaf()) return nullptr;
   const HloSharding result_sharding = TensorSharding(factors, f.result);
