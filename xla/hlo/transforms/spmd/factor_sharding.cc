@@ -307,6 +307,30 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
 // transferred in the time of the operations.
 double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
+namespace {
+
+// `some` with what it can take of `others` without one of the factors.
+//
+//   k in 2, and b in 3 times n in 2, of the devices that cut k → k in 2, b in 3
+void AddPairsWithOneFactorLess(int64_t num_factors, const HloSharding& some,
+                               const HloSharding& others,
+                               std::vector<HloSharding>* candidates) {
+  // AddIfNew moves the vector that `some` and `others` are in.
+  std::vector<HloSharding> pairs;
+  for (int64_t d = 0; d < num_factors; ++d) {
+    if (others.dimension(d) == 1) continue;
+    const HloSharding coarser = ReplicatedOnDims(others, {d});
+    if (!coarser.IsTiledLeaf() || coarser.NumTiles() == 1) continue;
+    HloSharding pair = some;
+    if (hlo_sharding_util::MergeShardingIfCompatible(coarser, &pair)) {
+      pairs.push_back(std::move(pair));
+    }
+  }
+  for (HloSharding& pair : pairs) AddIfNew(std::move(pair), candidates);
+}
+
+}  // namespace
+
 // The alternative of gathering everything and computing redundantly is the
 // initial best. `preferred` factors, if any candidate cuts them, override
 // costs.
@@ -319,13 +343,15 @@ std::optional<HloSharding> ChooseFactorSharding(
     std::optional<HloSharding> factors = FactorSharding(num_factors, tensor);
     if (factors.has_value()) AddIfNew(*std::move(factors), &candidates);
   }
+  const int64_t present = candidates.size();
   std::vector<HloSharding> moved;
   for (const FactorTensor& tensor : tensors) {
     AddCandidatesOfMoved(num_factors, tensor, &moved);
   }
   for (const HloSharding& factors : moved) AddIfNew(factors, &candidates);
   AddCandidatesOfAddends(num_factors, tensors, summed, &candidates);
-  // Pairs, and everything merged in order.
+  // Pairs, or with one factor less where they contradict each other, and
+  // everything merged in order.
   const int64_t singles = candidates.size();
   for (int64_t i = 0; i < singles; ++i) {
     HloSharding all = candidates[i];
@@ -334,6 +360,9 @@ std::optional<HloSharding> ChooseFactorSharding(
       HloSharding pair = candidates[i];
       if (hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &pair)) {
         AddIfNew(std::move(pair), &candidates);
+      } else if (i < present && j < present) {
+        AddPairsWithOneFactorLess(num_factors, candidates[i], candidates[j],
+                                  &candidates);
       }
       hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &all);
     }

@@ -23,7 +23,7 @@
 #include "xla/shape_util.h"
 #include "xla/util.h"
 
-// Slice, pad, reduce-window, concatenate, reverse: a shard of the result reads
+// Slice, pad, reduce-window, reverse: a shard of the result reads
 // an interval of the operand along each dimension.
 
 namespace xla::spmd {
@@ -71,8 +71,7 @@ std::optional<double> BytesUnder(const HloInstruction& hlo,
     if (!IsPriced(operands[i]) || !IsPriced(wanted)) return std::nullopt;
     const Shape& operand = hlo.operand(i)->shape();
     const Shape& result = ResultShape(hlo, i);
-    bytes += RouteBytes(operand, operands[i], sharding) +
-             BytesOfWindows(operand, sharding, result, windows) +
+    bytes += BytesOfWindows(operand, operands[i], sharding, result, windows) +
              RouteBytes(result, sharding, wanted);
   }
   return bytes;
@@ -86,10 +85,18 @@ std::vector<int64_t> MovedDims(absl::Span<const WindowDim> windows) {
   return moved;
 }
 
+// The first of the operands' shardings that cuts something; null if none does.
+const HloSharding* FirstCut(absl::Span<const HloSharding> operands) {
+  const auto it = absl::c_find_if(operands, [](const HloSharding& sharding) {
+    return sharding.IsTiledLeaf();
+  });
+  return it == operands.end() ? nullptr : &*it;
+}
+
 // Where windows are computed so that fewest bytes move, with what neighbors
-// exchange: under the sharding of the (first) operand, after which results
-// move, too, or under that of the result; without cuts along dimensions that
-// windows move along, or without any.
+// exchange: under the sharding of the first operand that is cut, after which
+// results move, too, or under that of the result; without cuts along dimensions
+// that windows move along, or without any.
 //
 //   f32[16,1] {devices=[2,1]<=[2]}, padding 0_0x0_31 → {replicated}
 //       → gathered and then padded: 8 elements instead of 256
@@ -99,7 +106,8 @@ HloSharding CheapestShardingOfWindows(const HloInstruction& hlo,
   const Shape& whole = hlo.operand(0)->shape();
   const Shape& result = ResultShape(hlo, 0);
   const HloSharding wanted = WantedSharding(hlo, 0);
-  HloSharding best = ShardingOfWindows(operands[0], whole, result, windows);
+  HloSharding best =
+      ShardingOfWindows(*FirstCut(operands), whole, result, windows);
   const std::vector<int64_t> moved = MovedDims(windows);
   std::optional<double> fewest = BytesUnder(hlo, operands, windows, best);
   if (!fewest.has_value() || *fewest == 0) return best;
@@ -157,8 +165,9 @@ HloSharding WithTotalsIfTheyPay(const HloInstruction& hlo,
   if (cuts->empty()) return gathered;
   std::vector<WindowDim> in_place = *windows;
   for (const CumulativeWindow& cut : *cuts) in_place[cut.dim].moves = false;
-  HloSharding stays = ShardingOfWindows(operands[0], hlo.operand(0)->shape(),
-                                        ResultShape(hlo, 0), in_place);
+  HloSharding stays =
+      ShardingOfWindows(*FirstCut(operands), hlo.operand(0)->shape(),
+                        ResultShape(hlo, 0), in_place);
   const std::optional<double> bytes =
       BytesUnder(hlo, operands, in_place, stays);
   if (bytes.has_value()) {
@@ -211,8 +220,10 @@ absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
   }
   const HloSharding sharding =
       CheapestShardingOfWindows(*hlo, {operand.sharding()}, windows);
-  const PartitionedHlo moved = operand.Reshard(sharding);
-  HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, nullptr);
+  HloInstruction* local = FetchWindows(
+      operand.Reshard(SourceOfWindows(whole, operand.sharding(), sharding,
+                                      hlo->shape(), windows)),
+      sharding, hlo->shape(), windows, nullptr);
   std::vector<int64_t> starts, limits, strides;
   for (int64_t d = 0; d < rank; ++d) {
     const bool whole_dim = ShardCountAtDim(sharding, d) == 1;
@@ -245,11 +256,13 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
   }
   const HloSharding sharding =
       CheapestShardingOfWindows(*hlo, {operand.sharding()}, windows);
-  const PartitionedHlo moved = operand.Reshard(sharding);
   HloInstruction* pad_value = AddsElements(hlo->padding_config())
                                   ? ReplicatedOperand(hlo, 1)
                                   : CreateZero(hlo->operand(1)->shape(), &b_);
-  HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, pad_value);
+  HloInstruction* local = FetchWindows(
+      operand.Reshard(SourceOfWindows(whole, operand.sharding(), sharding,
+                                      hlo->shape(), windows)),
+      sharding, hlo->shape(), windows, pad_value);
   PaddingConfig config = hlo->padding_config();
   Shape shape = MakePartitionedShape(hlo->shape(), sharding);
   for (int64_t d = 0; d < rank; ++d) {
@@ -272,8 +285,13 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
 
 absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
-  PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
-  if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
+  const int64_t inputs = hlo->operand_count() / 2;
+  std::vector<HloSharding> shardings;
+  for (int64_t i = 0; i < inputs; ++i) {
+    shardings.push_back(GetPartitionedHlo(hlo->operand(i)).sharding());
+  }
+  const HloSharding* first_cut = FirstCut(shardings);
+  if (first_cut == nullptr) return DefaultAction(hlo);
   const Shape& whole = hlo->operand(0)->shape();
   const Shape& result = ResultShape(*hlo, 0);
   const int64_t rank = whole.dimensions().size();
@@ -285,17 +303,12 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   const std::optional<std::vector<Literal>> neutral = NeutralInputs(*hlo);
   std::vector<CumulativeWindow> cumulative;
   if (neutral.has_value()) {
-    cumulative = CumulativeCuts(*hlo, operand.sharding());
-  }
-  const int64_t inputs = hlo->operand_count() / 2;
-  std::vector<HloSharding> shardings;
-  for (int64_t i = 0; i < inputs; ++i) {
-    shardings.push_back(GetPartitionedHlo(hlo->operand(i)).sharding());
+    cumulative = CumulativeCuts(*hlo, *first_cut);
   }
   HloSharding sharding =
       neutral.has_value()
           ? CheapestShardingOfWindows(*hlo, shardings, windows)
-          : ShardingOfWindows(operand.sharding(), whole, result, windows);
+          : ShardingOfWindows(*first_cut, whole, result, windows);
   sharding =
       WithTotalsIfTheyPay(*hlo, shardings, sharding, &cumulative, &windows);
   if (!neutral.has_value()) {
@@ -324,14 +337,17 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   }
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < inputs; ++i) {
-    PartitionedHlo moved = GetPartitionedHlo(hlo->operand(i)).Reshard(sharding);
+    PartitionedHlo moved =
+        GetPartitionedHlo(hlo->operand(i))
+            .Reshard(SourceOfWindows(whole, shardings[i], sharding, result,
+                                     windows));
     HloInstruction* outside = neutral.has_value()
                                   ? CreateScalar((*neutral)[i].Clone(), &b_)
                                   : nullptr;
     if (!cumulative.empty()) {
       moved = moved.PadWithValue(outside, {}, not_cumulative);
     }
-    operands.push_back(FetchWindows(moved, result, windows, outside));
+    operands.push_back(FetchWindows(moved, sharding, result, windows, outside));
   }
   for (const CumulativeWindow& cut : cumulative) {
     operands = WithTotals(operands, *neutral, hlo->to_apply(), cut, sharding,
@@ -358,7 +374,8 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
       array = SliceDim(array, dim, from_end ? 0 : 1, from_end ? size : size + 1,
                        &b_);
     }
-    return CutWindowResult(array, sharding, result, windows, operand.state());
+    return CutWindowResult(array, sharding, result, windows,
+                           MakePartitioningState());
   };
   if (!hlo->shape().IsTuple()) {
     Finish(hlo, cut(local), sharding);
@@ -372,26 +389,6 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   }
   Finish(hlo, b_.AddInstruction(HloInstruction::CreateTuple(results)),
          HloSharding::SingleTuple(hlo->shape(), sharding));
-  return absl::OkStatus();
-}
-
-absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
-  const int64_t dim = hlo->concatenate_dimension();
-  const HloSharding* cut = &hlo->sharding();
-  for (const HloInstruction* operand : hlo->operands()) {
-    if (cut->IsTiledLeaf()) break;
-    cut = &GetPartitionedHlo(operand).sharding();
-  }
-  if (!cut->IsTiledLeaf()) return DefaultAction(hlo);
-  const HloSharding sharding = WithWholeDims(*hlo, *cut, {dim});
-  std::vector<HloInstruction*> operands;
-  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-    operands.push_back(Operand(hlo, i, sharding));
-  }
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), operands)),
-         sharding);
   return absl::OkStatus();
 }
 

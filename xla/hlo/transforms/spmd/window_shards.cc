@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/literal_util.h"
+#include "xla/shape_util.h"
 #include "xla/util.h"
 #include "xla/window_util.h"
 
@@ -17,6 +21,76 @@ namespace {
 int64_t ElementFrom(int64_t position, int64_t dilation) {
   return position >= 0 ? CeilOfRatio(position, dilation)
                        : -(-position / dilation);
+}
+
+// A dimension that moves and is cut.
+struct CutWindow {
+  int64_t dim;
+  ShardIntervals intervals;
+};
+
+std::vector<CutWindow> CutWindows(const HloSharding& sharding,
+                                  const Shape& result,
+                                  absl::Span<const WindowDim> windows) {
+  std::vector<CutWindow> cuts;
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    if (!windows[d].moves || shards == 1) continue;
+    cuts.push_back(
+        {static_cast<int64_t>(d),
+         ShardWindows(windows[d], result.dimensions(d), shards).intervals});
+  }
+  return cuts;
+}
+
+// The bytes that a device receives where it has `source` before it has windows.
+double BytesFrom(const HloSharding& source, const Shape& operand,
+                 const HloSharding& present, const HloSharding& sharding,
+                 const Shape& result, absl::Span<const WindowDim> windows) {
+  const std::vector<CutWindow> cuts = CutWindows(sharding, result, windows);
+  Shape shard = MakePartitionedShape(operand, sharding);
+  for (const auto& [dim, intervals] : cuts) {
+    if (ShardCountAtDim(source, dim) == 1) {
+      shard.set_dimensions(dim, intervals.size);
+    }
+  }
+  double bytes = RouteBytes(operand, present, source);
+  for (const auto& [dim, intervals] : cuts) {
+    if (ShardCountAtDim(source, dim) == 1) continue;
+    bytes += BytesOfIntervals(operand.dimensions(dim), intervals, dim, &shard);
+  }
+  return bytes;
+}
+
+// The interval of this device, of a dimension that it has whole.
+HloInstruction* CutOutOfWhole(HloInstruction* whole, int64_t dim,
+                              const ShardIntervals& intervals,
+                              const std::vector<int64_t>& ordinals,
+                              HloInstruction* pad_value,
+                              const PartitionedHlo::PartitioningState& state) {
+  const auto [first, last] = absl::c_minmax_element(intervals.start);
+  const int64_t low = *first;
+  PaddingConfig padding =
+      MakeNoPaddingConfig(whole->shape().dimensions().size());
+  padding.mutable_dimensions(dim)->set_edge_padding_low(-low);
+  padding.mutable_dimensions(dim)->set_edge_padding_high(
+      *last + intervals.size - whole->shape().dimensions(dim));
+  if (pad_value == nullptr) {
+    pad_value =
+        CreateScalar(LiteralUtil::Zero(whole->shape().element_type()), state.b);
+  }
+  Shape shape = ShapeUtil::MakeShape(whole->shape().element_type(),
+                                     whole->shape().dimensions());
+  shape.set_dimensions(dim, *last + intervals.size - low);
+  HloInstruction* padded = state.b->AddInstruction(
+      HloInstruction::CreatePad(shape, whole, pad_value, padding));
+  std::vector<int64_t> table;
+  for (int64_t ordinal : ordinals) {
+    table.push_back(intervals.start[ordinal] - low);
+  }
+  return WindowAt(padded, dim,
+                  TableLookup(table, S32, state.partition_id, state.b),
+                  intervals.size, state.b);
 }
 
 }  // namespace
@@ -106,33 +180,51 @@ HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
   return ReplicatedOnDims(operand_sharding, gathered);
 }
 
-double BytesOfWindows(const Shape& operand, const HloSharding& sharding,
-                      const Shape& result,
-                      absl::Span<const WindowDim> windows) {
-  double bytes = 0;
-  Shape shard = MakePartitionedShape(operand, sharding);
+HloSharding SourceOfWindows(const Shape& operand, const HloSharding& present,
+                            const HloSharding& sharding, const Shape& result,
+                            absl::Span<const WindowDim> windows) {
+  if (!IsPriced(present) || !sharding.IsTiledLeaf()) return sharding;
+  std::vector<int64_t> whole;
   for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t shards = ShardCountAtDim(sharding, d);
-    if (!windows[d].moves || shards == 1) continue;
-    bytes += BytesOfIntervals(
-        operand.dimensions(d),
-        ShardWindows(windows[d], result.dimensions(d), shards).intervals, d,
-        &shard);
+    if (windows[d].moves && ShardCountAtDim(sharding, d) > 1 &&
+        ShardCountAtDim(present, d) == 1) {
+      whole.push_back(d);
+    }
   }
-  return bytes;
+  if (whole.empty()) return sharding;
+  HloSharding source = ReplicatedOnDims(sharding, whole);
+  return BytesFrom(source, operand, present, sharding, result, windows) <=
+                 BytesFrom(sharding, operand, present, sharding, result,
+                           windows)
+             ? source
+             : sharding;
 }
 
-HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
+double BytesOfWindows(const Shape& operand, const HloSharding& present,
+                      const HloSharding& sharding, const Shape& result,
+                      absl::Span<const WindowDim> windows) {
+  return BytesFrom(SourceOfWindows(operand, present, sharding, result, windows),
+                   operand, present, sharding, result, windows);
+}
+
+HloInstruction* FetchWindows(const PartitionedHlo& operand,
+                             const HloSharding& sharding, const Shape& result,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value) {
+  const PartitionedHlo::PartitioningState& state = operand.state();
+  const std::vector<CutWindow> cuts = CutWindows(sharding, result, windows);
   HloInstruction* local = operand.hlo();
-  for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t shards = ShardCountAtDim(operand.sharding(), d);
-    if (!windows[d].moves || shards == 1) continue;
-    local = *FetchIntervals(
-        local, operand.sharding(), d, operand.base_shape().dimensions(d),
-        ShardWindows(windows[d], result.dimensions(d), shards).intervals,
-        pad_value, operand.state());
+  // What neighbors exchange is smaller afterwards.
+  for (const auto& [dim, intervals] : cuts) {
+    if (ShardCountAtDim(operand.sharding(), dim) > 1) continue;
+    local = CutOutOfWhole(local, dim, intervals, OrdinalTable(sharding, dim),
+                          pad_value, state);
+  }
+  for (const auto& [dim, intervals] : cuts) {
+    if (ShardCountAtDim(operand.sharding(), dim) == 1) continue;
+    local = *FetchIntervals(local, sharding, dim,
+                            operand.base_shape().dimensions(dim), intervals,
+                            pad_value, state);
   }
   return local;
 }

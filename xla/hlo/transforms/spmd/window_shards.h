@@ -62,14 +62,26 @@ HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
                               const Shape& operand, const Shape& result,
                               absl::Span<const WindowDim> windows);
 
-// The bytes that a device receives in FetchWindows, of an operand that has
-// `sharding`.
-double BytesOfWindows(const Shape& operand, const HloSharding& sharding,
-                      const Shape& result, absl::Span<const WindowDim> windows);
+// What an operand that has `present` is brought to, for windows of a result
+// that is cut like `sharding`: that, or the same without cuts along the
+// dimensions that move and that the operand has whole, out of which a device
+// cuts what it reads.
+//
+//   {replicated}, windows of {devices=[4]<=[4]} → {replicated}
+HloSharding SourceOfWindows(const Shape& operand, const HloSharding& present,
+                            const HloSharding& sharding, const Shape& result,
+                            absl::Span<const WindowDim> windows);
 
-// The operand with the intervals along dimensions that move and are cut.
-// Elements outside of the whole are `pad_value` (a scalar), or unspecified.
-HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
+// The bytes that a device receives for that, and in FetchWindows.
+double BytesOfWindows(const Shape& operand, const HloSharding& present,
+                      const HloSharding& sharding, const Shape& result,
+                      absl::Span<const WindowDim> windows);
+
+// The operand, which is brought there, with the intervals along dimensions that
+// move and that `sharding` cuts. Elements outside of the whole are `pad_value`
+// (a scalar), or unspecified.
+HloInstruction* FetchWindows(const PartitionedHlo& operand,
+                             const HloSharding& sharding, const Shape& result,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value);
 
