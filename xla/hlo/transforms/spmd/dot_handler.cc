@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/spmd/dot_handler.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/shape_inference.h"
 #include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/dot_factors.h"
@@ -44,6 +46,31 @@ bool SpmdPartitioningVisitor::FeedsWindowedDot(const HloInstruction* dot) {
   });
 }
 
+// A ring hides the shorter of the two. What travels both ways first goes to the
+// neighbor, when nothing hides it.
+bool SpmdPartitioningVisitor::RingTakesLess(HloInstruction* hlo,
+                                            const DotFactors& f,
+                                            const WindowedDot& ring) {
+  const FactorTensor& sent = ring.scatters      ? f.result
+                             : ring.moving == 0 ? f.lhs
+                                                : f.rhs;
+  const int64_t bytes =
+      ring.count *
+      ShapeSizeInBytes(MakePartitionedShape(
+          sent.shape,
+          ring.scatters ? f.result.sharding : ring.shardings[ring.moving]));
+  std::vector<std::vector<int64_t>> rings = ring.rings;
+  const auto devices = CreateReplicaGroups(rings);
+  const double computing = GetComputationTimeInMilliSec(hlo);
+  const double sending = GetCommunicationTimeInMilliSec(bytes, *devices);
+  if (computing <= 0 || sending <= 0) return true;
+  const double first =
+      FormOfRing(ring.count, options_).both_ways
+          ? sending * 2 / ring.count * GetCommunicationMultiplier(*devices)
+          : 0;
+  return std::max(computing, sending) + first < computing + sending;
+}
+
 // The dot as a ring, if the options allow it and it pays.
 bool SpmdPartitioningVisitor::HandleDotAsRing(HloInstruction* hlo,
                                               const DotFactors& f) {
@@ -52,7 +79,8 @@ bool SpmdPartitioningVisitor::HandleDotAsRing(HloInstruction* hlo,
   const std::optional<WindowedDot> ring =
       ChooseWindowedDot(*hlo, f.num_factors, f.lhs, f.rhs, f.result,
                         f.contracting, num_partitions_, options_);
-  if (!ring.has_value() || (!ring->scatters && FeedsWindowedDot(hlo))) {
+  if (!ring.has_value() || (!ring->scatters && FeedsWindowedDot(hlo)) ||
+      !RingTakesLess(hlo, f, *ring)) {
     return false;
   }
   const WindowedDotLoop loop = EmitWindowedDot(

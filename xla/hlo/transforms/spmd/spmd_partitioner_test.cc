@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/testlib/hlo_hardware_independent_test_base.h"
 #include "xla/hlo/testlib/hlo_matchers.h"
@@ -39,6 +40,7 @@ namespace {
 
 namespace op = ::xla::testing::opcode_matchers;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -342,6 +344,66 @@ TEST_F(SpmdPartitionerTest, CostOfATrial) {
   // Trials leave nothing behind.
   EXPECT_THAT(module->entry_computation()->root_instruction(),
               op::Dot(op::Parameter(0), op::AllGather(op::Parameter(1))));
+}
+
+// Knows how long things take.
+struct Times {
+  double computing = 0;
+  double sending = 0;
+  int multiplier = 1;
+};
+Times times;
+int64_t sent_bytes = 0;
+
+class TimingVisitor : public SpmdPartitioningVisitor {
+ public:
+  using SpmdPartitioningVisitor::SpmdPartitioningVisitor;
+  double GetComputationTimeInMilliSec(HloInstruction* hlo) override {
+    return times.computing;
+  }
+  double GetCommunicationTimeInMilliSec(
+      int64_t bytes, const CollectiveDeviceListBase& devices) override {
+    sent_bytes = bytes;
+    EXPECT_THAT(devices.flattened_replica_groups(),
+                ElementsAre(ElementsAre(0, 1, 2, 3)));
+    return times.sending;
+  }
+  int GetCommunicationMultiplier(
+      const CollectiveDeviceListBase& devices) override {
+    return times.multiplier;
+  }
+};
+
+// Rings are vetoed if they take longer than the dot and the gather.
+TEST_F(SpmdPartitionerTest, TimesOfRings) {
+  SpmdPartitionerOptions options = Options();
+  options.threshold_for_windowed_einsum_mib = 0;
+  options.bidirectional_windowed_einsum = true;
+  const auto is_ring = [&](Times known) {
+    times = known;
+    PartitionerOf<TimingVisitor> partitioner(4, 1, options);
+    auto module = MakePartitionedModule(R"(
+HloModule m
+ENTRY e {
+  p = f32[8,6] parameter(0), sharding={devices=[4,1]<=[4]}
+  q = f32[6,12] parameter(1), sharding={devices=[1,4]<=[4]}
+  ROOT d = f32[8,12] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}, sharding={devices=[4,1]<=[4]}
+}
+)",
+                                        partitioner);
+    return module != nullptr &&
+           hlo_query::FindInstruction(module->entry_computation(),
+                                      HloOpcode::kAllGather) == nullptr;
+  };
+  EXPECT_TRUE(is_ring({}));
+  EXPECT_EQ(sent_bytes, 6 * 12 * 4);
+  EXPECT_TRUE(is_ring({10, 4, 1}));
+  EXPECT_FALSE(is_ring({10, 4, 2}));
+  EXPECT_TRUE(is_ring({0, 4, 2}));
+  EXPECT_TRUE(is_ring({10, 0, 2}));
+  // One direction only: nothing goes ahead.
+  options.bidirectional_windowed_einsum = false;
+  EXPECT_TRUE(is_ring({10, 4, 2}));
 }
 
 // Rows of which each device has all elements.

@@ -33,6 +33,7 @@ class SpmdPartitioner;
 enum class WhyWhole;
 struct DotFactors;
 struct DotGeneralDimsMapping;
+struct WindowedDot;
 
 // Visits a computation in post order and builds its partitioned form. A handler
 // must call SetPartitionedHlo exactly once, with an instruction that has the
@@ -146,7 +147,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::StatusOr<bool> DoPartition(HloComputation* computation,
                                    const HloSharding& root_sharding);
 
-  // For models that price windowed einsums; 0 never vetoes.
+  // For models that price windowed einsums: of a dot on one device, and of the
+  // gather or scatter that it would do without; 0 never vetoes.
   virtual double GetComputationTimeInMilliSec(HloInstruction* hlo) {
     return 0.0;
   }
@@ -270,6 +272,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);
+  // Whether a ring takes less time than the dot and the collective that it does
+  // without, as far as that is known.
+  bool RingTakesLess(HloInstruction* hlo, const DotFactors& f,
+                     const WindowedDot& ring);
   // False if it does not become a ring.
   bool HandleDotAsRing(HloInstruction* hlo, const DotFactors& f);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);

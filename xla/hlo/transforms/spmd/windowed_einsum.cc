@@ -76,9 +76,9 @@ void SetRing(const FactorTensor& tensor, int64_t dim, WindowedDot* ring) {
   ring->count = ShardCountAtDim(tensor.sharding, dim);
   ring->window = CeilOfRatio(tensor.shape.dimensions(dim), ring->count);
   ring->ordinal = OrdinalTable(tensor.sharding, dim);
-  for (const std::vector<int64_t>& devices :
-       GetPartitionGroupsForReplication(tensor.sharding, {dim})
-           ->flattened_replica_groups()) {
+  ring->rings = GetPartitionGroupsForReplication(tensor.sharding, {dim})
+                    ->flattened_replica_groups();
+  for (const std::vector<int64_t>& devices : ring->rings) {
     for (int64_t tile = 0; tile < ring->count; ++tile) {
       ring->pairs.push_back({devices[(tile + 1) % ring->count], devices[tile]});
     }

@@ -44,6 +44,8 @@ struct WindowedDot {
   int64_t count = 0;
   // The number of the window that each device has, by device.
   std::vector<int64_t> ordinal;
+  // The devices of each ring, by window.
+  std::vector<std::vector<int64_t>> rings;
   // Each device sends to the previous one, whose window number is one less.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };
