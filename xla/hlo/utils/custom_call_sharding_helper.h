@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_UTILS_CUSTOM_CALL_SHARDING_HELPER_H_
 #define XLA_HLO_UTILS_CUSTOM_CALL_SHARDING_HELPER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -49,6 +50,12 @@ class CustomCallPartitioner : public CustomCallShardingHelper {
   // Whether a call with side effects may run on every device.
   virtual bool CanSideEffectingHaveReplicatedSharding() const;
 };
+
+// How many leading dimensions of all operands and results a custom call has as
+// batches that do not depend on one another: the frontend attribute
+// num_batch_dims, which JAX writes on calls of linear algebra. 0 where there is
+// none, or these dimensions differ, or the call has side effects.
+int64_t CustomCallBatchDims(const HloInstruction& call);
 
 // Null if none is registered. Threads may call both at once.
 const CustomCallPartitioner* GetCustomCallPartitioner(

@@ -1,8 +1,11 @@
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -57,6 +60,37 @@ TEST(CustomCallShardingHelperTest, FirstRegistrationStays) {
                                 std::make_unique<CustomCallPartitioner>());
   EXPECT_EQ(GetCustomCallPartitioner("Known"), first);
   EXPECT_EQ(GetCustomCallPartitioner("Unknown"), nullptr);
+}
+
+int64_t BatchDims(absl::string_view operand, absl::string_view result,
+                  absl::string_view rest) {
+  auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+      "HloModule m\nENTRY e { p = ", operand, " parameter(0)\n  ROOT c = ",
+      result, " custom-call(p), custom_call_target=\"f\"", rest, " }"));
+  EXPECT_TRUE(module.ok()) << module.status();
+  return CustomCallBatchDims(
+      *(*module)->entry_computation()->root_instruction());
+}
+
+TEST(CustomCallShardingHelperTest, LeadingBatches) {
+  const auto says = [](absl::string_view count) {
+    return absl::StrCat(", frontend_attributes={num_batch_dims=\"", count,
+                        "\"}");
+  };
+  EXPECT_EQ(BatchDims("f32[8,3]", "(f32[8], s32[8,4])", says("1")), 1);
+  EXPECT_EQ(BatchDims("f32[8,3]", "f32[8,3]", says("2")), 2);
+  EXPECT_EQ(BatchDims("f32[8,3]", "f32[8,4]", says("2")), 0);
+  EXPECT_EQ(BatchDims("f32[8,3]", "(f32[8], s32[])", says("1")), 0);
+  EXPECT_EQ(BatchDims("f32[8,3]", "()", says("1")), 0);
+  EXPECT_EQ(BatchDims("(f32[8])", "f32[8]", says("1")), 0);
+  EXPECT_EQ(BatchDims("f32[8]", "f32[8]", says("2")), 0);
+  EXPECT_EQ(BatchDims("f32[8]", "f32[8]", says("-1")), 0);
+  EXPECT_EQ(BatchDims("f32[8]", "f32[8]", says("all")), 0);
+  EXPECT_EQ(BatchDims("f32[8]", "f32[8]", ""), 0);
+  EXPECT_EQ(
+      BatchDims("f32[8]", "f32[8]",
+                absl::StrCat(", custom_call_has_side_effect=true", says("1"))),
+      0);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/product_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
+#include "xla/hlo/utils/custom_call_sharding_helper.h"
 #include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
@@ -321,6 +322,13 @@ Rule CustomCallRule(const HloInstruction& inst) {
   }
   if (inst.IsCustomCall("TopK") && inst.operand_count() == 1) {
     return BatchRule(inst, 1);
+  }
+  if (const int64_t batch_dims = CustomCallBatchDims(inst)) {
+    RuleBuilder b(inst);
+    for (int64_t d = 0; d < batch_dims; ++d) {
+      b.MapAll(std::vector<int64_t>(b.num_tensors(), d));
+    }
+    return b.Build();
   }
   return std::nullopt;
 }

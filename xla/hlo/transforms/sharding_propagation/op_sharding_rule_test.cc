@@ -290,6 +290,20 @@ TEST(OpShardingRuleTest, Collectives) {
             "([i,j],[k])->([i,j],[k]) {i=8,j=4,k=6}");
 }
 
+TEST(OpShardingRuleTest, BatchesOfCustomCalls) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,6,6] parameter(0)
+    q = f32[8,6,3] parameter(1)
+    ROOT c = (f32[8,6,3], s32[8]) custom-call(p, q), custom_call_target="solve",
+      frontend_attributes={num_batch_dims="1"})"),
+            "([i,-,-],[i,-,-])->([i,-,-],[i]) {i=8}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,6] parameter(0)
+    ROOT c = f32[6,8] custom-call(p), custom_call_target="transpose",
+      frontend_attributes={num_batch_dims="1"})"),
+            "none");
+}
+
 TEST(OpShardingRuleTest, WhatHasNone) {
   EXPECT_EQ(RuleOf("ROOT p = f32[8] parameter(0)"), "none");
   EXPECT_EQ(RuleOf("ROOT i = u32[] partition-id()"), "none");

@@ -1,5 +1,7 @@
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -204,7 +208,55 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
     return HandleSingleDevice(hlo);
   }
   if (target == "TopK") return HandleTopK(hlo);
+  if (const int64_t batch_dims = CustomCallBatchDims(*hlo)) {
+    return HandleBatchedCall(hlo, batch_dims);
+  }
   return DefaultAction(hlo);
+}
+
+// Each device calls with its batches of all operands.
+absl::Status SpmdPartitioningVisitor::HandleBatchedCall(HloInstruction* hlo,
+                                                        int64_t batch_dims) {
+  std::vector<FactorTensor> tensors;
+  const auto add = [&](const Shape& shape, const HloSharding& sharding,
+                       bool is_result) {
+    std::vector<int64_t> factors(shape.dimensions().size(), -1);
+    std::iota(factors.begin(), factors.begin() + batch_dims, 0);
+    tensors.push_back({shape, sharding, std::move(factors), is_result});
+  };
+  for (const HloInstruction* operand : hlo->operands()) {
+    add(operand->shape(), GetPartitionedHlo(operand).sharding(),
+        /*is_result=*/false);
+  }
+  const std::vector<const Shape*> results =
+      ShapeUtil::FlattenTupleShape(hlo->shape());
+  for (size_t i = 0; i < results.size(); ++i) {
+    add(*results[i],
+        hlo->shape().IsTuple() ? hlo->sharding().tuple_elements()[i]
+                               : hlo->sharding(),
+        /*is_result=*/true);
+  }
+  const std::optional<HloSharding> factors =
+      ChooseFactorSharding(batch_dims, tensors, /*summed=*/{});
+  if (!factors.has_value()) return DefaultAction(hlo);
+  std::vector<HloInstruction*> operands;
+  std::vector<HloSharding> leaves;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const HloSharding sharding = TensorSharding(*factors, tensors[i]);
+    if (tensors[i].is_result) {
+      leaves.push_back(sharding);
+    } else {
+      operands.push_back(Operand(hlo, i, sharding));
+    }
+  }
+  const HloSharding sharding = hlo->shape().IsTuple()
+                                   ? HloSharding::Tuple(hlo->shape(), leaves)
+                                   : leaves[0];
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(hlo->shape(), sharding), operands)),
+         sharding);
+  return absl::OkStatus();
 }
 
 }  // namespace xla::spmd

@@ -10,7 +10,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
@@ -20,10 +22,33 @@
 
 namespace xla::spmd {
 
+namespace {
+
+// A custom call on shards prescribes the layouts of shards.
+void FitLayoutConstraints(HloInstruction* hlo) {
+  auto* call = DynCast<HloCustomCallInstruction>(hlo);
+  if (call == nullptr || !call->layout_constrained()) return;
+  std::vector<Shape> shapes = call->operand_shapes_with_layout();
+  for (int64_t i = 0; i < shapes.size() && i < hlo->operand_count(); ++i) {
+    const Shape& operand = hlo->operand(i)->shape();
+    if (!operand.IsArray() || !shapes[i].IsArray() ||
+        operand.dimensions().size() != shapes[i].dimensions().size()) {
+      continue;
+    }
+    for (int64_t d = 0; d < operand.dimensions().size(); ++d) {
+      shapes[i].set_dimensions(d, operand.dimensions(d));
+    }
+  }
+  call->set_operand_shapes_with_layout(std::move(shapes));
+}
+
+}  // namespace
+
 HloInstruction* SpmdBuilder::AddInstruction(
     std::unique_ptr<HloInstruction> instruction) {
   HloInstruction* hlo =
       HloComputation::Builder::AddInstruction(std::move(instruction));
+  FitLayoutConstraints(hlo);
   if (visiting_hlo_ != nullptr) {
     std::shared_ptr<const HloSharding> sharding;
     if (hlo->has_sharding()) {

@@ -280,6 +280,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   bool HandleDotAsRing(HloInstruction* hlo, const DotFactors& f);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status HandleInternalCall(HloInstruction* hlo);
+  // Whose first `batch_dims` dimensions are batches.
+  absl::Status HandleBatchedCall(HloInstruction* hlo, int64_t batch_dims);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
   // What waits for others in `whole`, from which `partitioned` was made, waits
   // for their counterparts. For the root, only the first `own_steps` are meant:
