@@ -309,21 +309,54 @@ double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
 namespace {
 
-// `some` with what it can take of `others` without one of the factors.
+// Tiles along `preferred` factors, each as the first tensor has it that it is a
+// dimension of: of an operand that is read, not of its indices.
+int64_t PresentTiles(int64_t num_factors,
+                     absl::Span<const FactorTensor> tensors,
+                     absl::Span<const int64_t> preferred) {
+  int64_t tiles = 1;
+  for (int64_t factor : preferred) {
+    const auto first =
+        absl::c_find_if(tensors, [factor](const FactorTensor& tensor) {
+          return absl::c_linear_search(tensor.factors, factor);
+        });
+    if (first == tensors.end()) continue;
+    const std::optional<HloSharding> present =
+        FactorSharding(num_factors, *first);
+    if (present.has_value()) tiles *= present->dimension(factor);
+  }
+  return tiles;
+}
+
+// `factors` with only the major `tiles` of one factor.
+HloSharding WithFewerTiles(const HloSharding& factors, int64_t factor,
+                           int64_t tiles) {
+  if (tiles == 1) return ReplicatedOnDims(factors, {factor});
+  const HloSharding split =
+      hlo_sharding_util::SplitShardingDimension(factors, factor, tiles);
+  return hlo_sharding_util::RemoveShapeDimensions(
+      ReplicatedOnDims(split, {factor + 1}), {factor + 1});
+}
+
+// `some` with what it can take of `others` with fewer tiles of one factor.
 //
 //   k in 2, and b in 3 times n in 2, of the devices that cut k → k in 2, b in 3
-void AddPairsWithOneFactorLess(int64_t num_factors, const HloSharding& some,
-                               const HloSharding& others,
-                               std::vector<HloSharding>* candidates) {
+//   k in 2, and b in 4, half of that by the devices that cut k → k in 2, b in 2
+void AddPairsWithFewerTiles(int64_t num_factors, const HloSharding& some,
+                            const HloSharding& others,
+                            std::vector<HloSharding>* candidates) {
   // AddIfNew moves the vector that `some` and `others` are in.
   std::vector<HloSharding> pairs;
   for (int64_t d = 0; d < num_factors; ++d) {
-    if (others.dimension(d) == 1) continue;
-    const HloSharding coarser = ReplicatedOnDims(others, {d});
-    if (!coarser.IsTiledLeaf() || coarser.NumTiles() == 1) continue;
-    HloSharding pair = some;
-    if (hlo_sharding_util::MergeShardingIfCompatible(coarser, &pair)) {
-      pairs.push_back(std::move(pair));
+    const int64_t all = others.dimension(d);
+    for (int64_t tiles = 1; tiles <= all / 2; ++tiles) {
+      if (all % tiles != 0) continue;
+      const HloSharding coarser = WithFewerTiles(others, d, tiles);
+      if (!coarser.IsTiledLeaf() || coarser.NumTiles() == 1) continue;
+      HloSharding pair = some;
+      if (hlo_sharding_util::MergeShardingIfCompatible(coarser, &pair)) {
+        pairs.push_back(std::move(pair));
+      }
     }
   }
   for (HloSharding& pair : pairs) AddIfNew(std::move(pair), candidates);
@@ -332,8 +365,7 @@ void AddPairsWithOneFactorLess(int64_t num_factors, const HloSharding& some,
 }  // namespace
 
 // The alternative of gathering everything and computing redundantly is the
-// initial best. `preferred` factors, if any candidate cuts them, override
-// costs.
+// initial best. `preferred` factors, if they are cut, override costs.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed, double work,
@@ -350,8 +382,8 @@ std::optional<HloSharding> ChooseFactorSharding(
   }
   for (const HloSharding& factors : moved) AddIfNew(factors, &candidates);
   AddCandidatesOfAddends(num_factors, tensors, summed, &candidates);
-  // Pairs, or with one factor less where they contradict each other, and
-  // everything merged in order.
+  // Pairs, or with fewer tiles where they contradict each other, and everything
+  // merged in order.
   const int64_t singles = candidates.size();
   for (int64_t i = 0; i < singles; ++i) {
     HloSharding all = candidates[i];
@@ -361,8 +393,8 @@ std::optional<HloSharding> ChooseFactorSharding(
       if (hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &pair)) {
         AddIfNew(std::move(pair), &candidates);
       } else if (i < present && j < present) {
-        AddPairsWithOneFactorLess(num_factors, candidates[i], candidates[j],
-                                  &candidates);
+        AddPairsWithFewerTiles(num_factors, candidates[i], candidates[j],
+                               &candidates);
       }
       hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &all);
     }
@@ -384,10 +416,12 @@ std::optional<HloSharding> ChooseFactorSharding(
     whole += RouteBytes(tensor.shape, tensor.sharding,
                         ReplicatedOnAllDims(tensor.sharding));
   }
-  int64_t preferred_tiles = 1;
+  int64_t most_preferred = 1;
   for (const HloSharding& factors : candidates) {
-    preferred_tiles = std::max(preferred_tiles, TilesOf(factors, preferred));
+    most_preferred = std::max(most_preferred, TilesOf(factors, preferred));
   }
+  const int64_t preferred_tiles =
+      std::min(most_preferred, PresentTiles(num_factors, tensors, preferred));
   std::optional<HloSharding> best;
   double best_cost = preferred_tiles > 1
                          ? std::numeric_limits<double>::infinity()

@@ -57,11 +57,10 @@ using FactorPrice = std::function<double(const HloSharding& factors)>;
 // reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
 // that are whole on all devices. `work`: what one device computes where nothing
 // is cut, as bytes that it could receive meanwhile. `preferred`: cuts along
-// these factors go before all others, whatever they cost. `price` knows more
-// than the shardings of the tensors say, such as what neighbors exchange. A
-// result that may
-// stay in addends offers the sharding that leaves them so, without a collective
-// for it.
+// these factors, as far as the first tensor that has them is cut so, go before
+// all others, whatever they cost. `price` knows more than the shardings of the
+// tensors say, such as what neighbors exchange. A result that may stay in
+// addends offers the sharding that leaves them so, without a collective for it.
 //
 //   lhs {devices=[1,4]<=[4]}, rhs {devices=[4,1]<=[4]}, sum wanted everywhere
 //       → 8x4 times 4x8: both gathered (192 bytes), against 384 of an

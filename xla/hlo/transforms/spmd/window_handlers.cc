@@ -288,7 +288,10 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   const int64_t inputs = hlo->operand_count() / 2;
   std::vector<HloSharding> shardings;
   for (int64_t i = 0; i < inputs; ++i) {
-    shardings.push_back(GetPartitionedHlo(hlo->operand(i)).sharding());
+    const HloSharding& present = GetPartitionedHlo(hlo->operand(i)).sharding();
+    // What one device has goes to all of them in any case.
+    shardings.push_back(present.IsSingleDeviceLeaf() ? HloSharding::Replicate()
+                                                     : present);
   }
   const HloSharding* first_cut = FirstCut(shardings);
   if (first_cut == nullptr) return DefaultAction(hlo);
