@@ -136,7 +136,7 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
 
 // Where a picked dimension is cut, exactly one device owns each element. The
 // others produce garbage that is masked, and the owners' values are distributed
-// by an all-reduce.
+// by a reduce-scatter or an all-reduce.
 absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   const auto* gather = Cast<HloGatherInstruction>(hlo);
@@ -157,7 +157,7 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
-  const HloSharding result_sharding = TensorSharding(*factors, f.result);
+  HloSharding result_sharding = TensorSharding(*factors, f.result);
   HloInstruction* local_operand = operand.Reshard(operand_sharding).hlo();
   const HloSharding indices_sharding = TensorSharding(*factors, f.indices);
   HloInstruction* local_indices = indices.Reshard(indices_sharding).hlo();
@@ -212,18 +212,25 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
           components.size() < 2 &&
           EvenlyPartitions(hlo->operand(1)->shape(), indices_sharding)));
   if (is_here != nullptr) {
-    std::vector<int64_t> batch_dims, summed;
+    std::vector<int64_t> batch_dims;
     for (int64_t d = 0; d < local_shape.dimensions().size(); ++d) {
       if (!absl::c_linear_search(
               gather->gather_dimension_numbers().offset_dims(), d)) {
         batch_dims.push_back(d);
       }
     }
-    for (int64_t factor : f.picked) {
-      if (factors->dimension(factor) > 1) summed.push_back(factor);
-    }
-    local = AllReduceOfOwners(local, is_here, batch_dims, *factors, summed,
-                              MakePartitioningState());
+    local = SumOfOwners(
+        local, is_here, batch_dims,
+        [&](HloInstruction* masked) {
+          FactorTensor result = f.result;
+          result.shape = ShapeUtil::ChangeElementType(
+              result.shape, masked->shape().element_type());
+          const ShardedSum sum = SumAddends(masked, *factors, result, f.picked,
+                                            MakePartitioningState());
+          result_sharding = sum.sharding;
+          return sum.sum;
+        },
+        &b_);
   }
   Finish(hlo, local, result_sharding);
   return absl::OkStatus();

@@ -442,12 +442,10 @@ HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
   return GatherGroups(shard, whole, dim, groups, channel_id, state);
 }
 
-HloInstruction* AllReduceOfOwners(
+HloInstruction* SumOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
-    absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
-    absl::Span<const int64_t> dims,
-    const PartitionedHlo::PartitioningState& state) {
-  SpmdBuilder* b = state.b;
+    absl::Span<const int64_t> owner_dims,
+    absl::FunctionRef<HloInstruction*(HloInstruction*)> sum, SpmdBuilder* b) {
   const PrimitiveType type = local->shape().element_type();
   const PrimitiveType bits = IntegerOfBits(type);
   const bool as_bits = bits != PRIMITIVE_TYPE_INVALID && bits != type;
@@ -455,18 +453,30 @@ HloInstruction* AllReduceOfOwners(
     local = b->AddInstruction(HloInstruction::CreateBitcastConvert(
         ShapeUtil::ChangeElementType(local->shape(), bits), local));
   }
-  HloInstruction* masked = local;
   if (is_owner != nullptr) {
-    masked = AddSelect(is_owner, owner_dims, local,
-                       NothingToAdd(local->shape(), b), b);
+    local = AddSelect(is_owner, owner_dims, local,
+                      NothingToAdd(local->shape(), b), b);
   }
-  HloInstruction* sum = state.partitioner->AllReduceAlongShardingDims(
-      b, masked, sharding, state.next_channel_id, dims,
-      state.collective_ops_creator,
-      MakeBinaryAdd(masked->shape().element_type(), state.module));
-  if (!as_bits) return sum;
+  HloInstruction* result = sum(local);
+  if (!as_bits) return result;
   return b->AddInstruction(HloInstruction::CreateBitcastConvert(
-      ShapeUtil::ChangeElementType(sum->shape(), type), sum));
+      ShapeUtil::ChangeElementType(result->shape(), type), result));
+}
+
+HloInstruction* AllReduceOfOwners(
+    HloInstruction* local, HloInstruction* is_owner,
+    absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
+    absl::Span<const int64_t> dims,
+    const PartitionedHlo::PartitioningState& state) {
+  return SumOfOwners(
+      local, is_owner, owner_dims,
+      [&](HloInstruction* masked) {
+        return state.partitioner->AllReduceAlongShardingDims(
+            state.b, masked, sharding, state.next_channel_id, dims,
+            state.collective_ops_creator,
+            MakeBinaryAdd(masked->shape().element_type(), state.module));
+      },
+      state.b);
 }
 
 }  // namespace xla::spmd

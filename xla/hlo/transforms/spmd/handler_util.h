@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -152,10 +153,15 @@ HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
                              int64_t channel_id,
                              const PartitionedHlo::PartitioningState& state);
 
-// Among the devices that differ along `dims` of `sharding`, exactly one owns
-// each element of `local` (`is_owner`, whose dimensions are `owner_dims` of it;
-// null: the elements of all others are zero); all of them get the owner's
-// element, bit by bit but for complex -0 where `is_owner` is null.
+// What `sum` makes of addends of which exactly one owns each element of `local`
+// (`is_owner`, whose dimensions are `owner_dims` of it; null: the elements of
+// all others are zero): the owner's element, bit by bit but for complex -0
+// where `is_owner` is null. Addends of floats are integers of the same bits.
+HloInstruction* SumOfOwners(
+    HloInstruction* local, HloInstruction* is_owner,
+    absl::Span<const int64_t> owner_dims,
+    absl::FunctionRef<HloInstruction*(HloInstruction*)> sum, SpmdBuilder* b);
+// On all devices that differ along `dims` of `sharding`.
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
