@@ -390,7 +390,7 @@ ENTRY e {
   ROOT d = f32[8,12] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}, sharding={devices=[4,1]<=[4]}
 }
 )",
-                                        partitioner);
+                                        partitioner, /*num_partitions=*/4);
     return module != nullptr &&
            hlo_query::FindInstruction(module->entry_computation(),
                                       HloOpcode::kAllGather) == nullptr;
