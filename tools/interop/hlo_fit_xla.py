@@ -39,8 +39,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import xla_memory  # pylint: disable=wrong-import-position
 
 UNMET = 3
-# Ways to plan, tried in turn where one does not get further. What loops carry
-# is laid out anew by XLA, so that rewriting them may be of no use.
+# Ways to plan. What loops carry is laid out anew by XLA, so that rewriting them
+# may be of no use.
 WAYS = (("--across_loops=true",), ("--across_loops=false",),
         ("--across_loops=false", "--reschedule=false"))
 # How many bytes of XLA's a byte of the plan's is worth, at least and at most.
@@ -57,11 +57,20 @@ class Fitter:
     self.target_config, self.timeout = target_config, timeout
     self.judge = judge
     self.answers = {}
+    self.ways = self.ways_to_plan()
     self.measured = self.measure(path)
     if "error" in self.measured:
       raise RuntimeError(f"XLA does not take {path}: {self.measured['error']}")
     # Of plans so far: bytes that the plan needs, and that XLA allocates.
     self.points = []
+
+  def ways_to_plan(self):
+    """Those of WAYS that make a difference."""
+    with open(self.path) as file:
+      loops = " while(" in file.read()
+    ways = WAYS if loops else (WAYS[0], WAYS[2])
+    # The order of plans for XLA:GPU is that which it is expected to choose.
+    return ways[:-1] if self.reader == "xla-gpu" else ways
 
   def measure(self, path):
     """XLA's answer; limits that nothing meets often end in the same module."""
@@ -109,34 +118,37 @@ class Fitter:
     found = [as_is]
     if as_is["total"] <= limit:
       return found
-    ways = iter(WAYS)
-    way, before = next(ways), None
+    report = self.plan(1 << 62, self.ways[0], os.path.join(folder, "as_is.hlo"))
+    before, least = report["peak_before_bytes"], report["lower_bound_bytes"]
+    self.points.append((before, as_is["total"]))
+    aim = self.first_aim(limit)
+    # What comes where one does not get further: the limit as it is, since its
+    # plan may be quite another one, and other ways.
+    others = [(self.ways[0], limit)]
+    for way in self.ways[1:]:
+      others += [(way, aim), (way, limit)]
+    way = self.ways[0]
     for number in range(rounds):
       output = os.path.join(folder, f"round{number}.hlo")
-      if before is None:
-        report = self.plan(1 << 62, way, output)
-        before, least = report["peak_before_bytes"], report["lower_bound_bytes"]
-        self.points.append((before, as_is["total"]))
-        aim = self.first_aim(limit)
       report = self.plan(aim, way, output)
       answer = self.measure(output)
+      total = answer.get("total")
       found.append({
-          "total": answer.get("total"), "error": answer.get("error"),
+          "total": total, "error": answer.get("error"),
           "aim": int(aim), "planned": report["peak_after_bytes"],
           "least": report["lower_bound_bytes"],
           "added_seconds": report["added_seconds"],
           "added_fraction": report["added_seconds_fraction"],
           "method": report["method"], "way": " ".join(way), "module": output})
-      total = answer.get("total")
       if total is not None:
         self.points.append((report["peak_after_bytes"], total))
-      if total is not None and total <= limit:
-        break
+        if total <= limit:
+          break
       further = report["met"] and aim > least
       if total is None or total >= as_is["total"] or not further:
-        way = next(ways, None)
-        if way is None:
+        if not others:
           break
+        way, aim = others.pop(0)
         continue
       saved = before - report["peak_after_bytes"]
       slope = (as_is["total"] - total) / max(saved, 1)

@@ -196,7 +196,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // `tie`: what it waits for if it is a clone; may be null.
+  // `tie`: what it waits for; may be null.
   absl::Status WriteRun(NodeId node, HloInstruction* tie) {
     HloInstruction* inst = nodes_[node];
     std::vector<HloInstruction*> operands;
@@ -205,11 +205,14 @@ class Writer {
       TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(Old(operand)));
       operands.push_back(now);
     }
-    Name& name = latest_[inst];
-    if (name.instruction == nullptr) {
+    if (latest_[inst].instruction == nullptr) {
+      if (tie != nullptr) {
+        TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(tie));
+        operands[0] = TiedTo(tie, now, operands[0]);
+      }
       TF_RETURN_IF_ERROR(SetOperands(inst, operands));
       Append(inst);
-      name.instruction = inst;
+      latest_[inst].instruction = inst;
       runs_.insert({inst->opcode(), std::move(operands)});
       return absl::OkStatus();
     }

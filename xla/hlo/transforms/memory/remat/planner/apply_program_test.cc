@@ -205,6 +205,25 @@ TEST(ApplyProgramTest, WaitsAgain) {
            "j k.remat get-tuple-element.3", "h g j"}));
 }
 
+// Nothing else keeps it from being made first of all.
+TEST(ApplyProgramTest, WhatScattersAddToWaits) {
+  const std::string body = R"(
+  z = f32[] constant(0)
+  s = f32[1024]{0} broadcast(z), dimensions={}
+  u = f32[8]{0} exponential(p)
+  i = s32[8]{0} iota(), iota_dimension=0
+  ROOT r = f32[1024]{0} scatter(s, i, u), to_apply=sum,
+    update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1)";
+  EXPECT_THAT(Written(body, "p z u i s r", &kNoneFused),
+              ElementsAre("z ", "u p", "i ", "tuple z u", "opt-barrier tuple",
+                          "get-tuple-element opt-barrier",
+                          "get-tuple-element.1 opt-barrier",
+                          "s get-tuple-element", "r s i get-tuple-element.1"));
+  EXPECT_THAT(Written(body, "p z u i s r", nullptr),
+              ElementsAre("z ", "u p", "i ", "s z", "r s i u"));
+}
+
 // Only its done may read what was started.
 TEST(ApplyProgramTest, WaitsForNothingThatIsStillOnItsWay) {
   EXPECT_THAT(Written(R"(

@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/memory/remat/planner/clone_ties.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -15,6 +16,8 @@ constexpr int64_t kMaxOperands = 64;
 constexpr int64_t kMaxRecent = 64;
 // Operands looked through for what is computed from constants.
 constexpr int kMaxDepth = 4;
+// Broadcasts of fewer elements may be there all the time.
+constexpr int64_t kLeastElements = 1024;
 
 constexpr int32_t kNone = -1;
 
@@ -37,6 +40,18 @@ bool FromConstants(const HloInstruction& inst, int depth) {
     if (!FromConstants(*operand, depth - 1)) return false;
   }
   return true;
+}
+
+// Whether a scatter adds to the result, which then has a buffer of its own,
+// whose making waits for nothing.
+bool IsStartOfScatter(const HloInstruction& inst) {
+  return inst.opcode() == HloOpcode::kBroadcast &&
+         ShapeUtil::ElementsIn(inst.shape()) >= kLeastElements &&
+         FromConstants(inst, kMaxDepth) &&
+         absl::c_any_of(inst.users(), [&inst](const HloInstruction* user) {
+           return user->opcode() == HloOpcode::kScatter &&
+                  user->operand(0) == &inst;
+         });
 }
 
 // Chooses for each clone in the program an instruction it should wait for.
@@ -70,7 +85,8 @@ class Finder {
     std::vector<int32_t> run(nodes_.size(), kNone);
     for (size_t i = 0; i < program_.size(); ++i) {
       const int32_t position = static_cast<int32_t>(i);
-      if (previous_[i] != kNone) {
+      if (previous_[i] != kNone ||
+          (fused_ != nullptr && IsStartOfScatter(*nodes_[program_[i]]))) {
         ties[i] = TieAt(position, run);
       } else if (CanWaitFor(*nodes_[program_[i]])) {
         recent_.push_back(position);
@@ -164,7 +180,8 @@ class Finder {
   // exists in any order at this point. `run`: the latest run of each node
   // before the position.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
-    const int32_t dead_since = last_read_[previous_[position]];
+    const int32_t previous = previous_[position];
+    const int32_t dead_since = previous == kNone ? kNone : last_read_[previous];
     int32_t best = kNone;
     HloInstruction* tie = nullptr;
     if (reader_[position] != kNone) {

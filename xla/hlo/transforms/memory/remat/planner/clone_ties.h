@@ -15,7 +15,8 @@ namespace xla::remat_plan {
 // What the clones of a program wait for, so that no later pass merges a clone
 // with its original again, and no scheduler runs the clone early: by position
 // in the program, null for the first run of a node, or if there is nothing to
-// wait for.
+// wait for. With `fused`, broadcasts of constants that scatters add to wait,
+// too, which schedulers run first of all otherwise.
 //
 //   a = f(p); b = g(a); …; e = k(d); a = f(p); r = h(a, e)
 //   → the second a waits for e, which r reads anyway

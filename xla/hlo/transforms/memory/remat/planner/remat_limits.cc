@@ -17,6 +17,8 @@ constexpr int kCurveRungs = 20;
 // One after the other, before no more of a curve are looked at.
 constexpr int kMissedRungs = 2;
 constexpr int kRungsAbove = 3;
+// By a compiler, before it is known which variant is best.
+constexpr int64_t kMeasuredOfVariant = 3;
 // Relative to the run time of the module as it is.
 constexpr double kCostly = 1.001;
 
@@ -59,9 +61,9 @@ LimitSearch::LimitSearch(const RematPlanOptions& options, RematTrials* trials)
 }
 
 absl::Status LimitSearch::Run(int64_t limit_bytes) {
-  TF_ASSIGN_OR_RETURN(const bool by_aims, SearchesAims());
-  if (by_aims) {
-    TF_RETURN_IF_ERROR(MeasuredSearch(options_, &trials_).Run(limit_bytes));
+  // A plan for a large module takes too long for many.
+  if (trials_.IsCompiled() && trials_.KeepsAll()) {
+    TF_RETURN_IF_ERROR(RunMeasured(limit_bytes));
   } else if (trials_.HasCurve()) {
     TF_RETURN_IF_ERROR(RunCurve(limit_bytes));
   } else if (trials_.KeepsAll()) {
@@ -74,14 +76,25 @@ absl::Status LimitSearch::Run(int64_t limit_bytes) {
   return trials_.TryOthers();
 }
 
-// Loops come in variants: one aim for each takes what may be measured. A plan
-// for a large module takes too long for many.
-absl::StatusOr<bool> LimitSearch::SearchesAims() {
-  if (!trials_.IsCompiled() || !trials_.KeepsAll()) return false;
-  if (!options_.across_loops) return true;
-  TF_ASSIGN_OR_RETURN(const std::vector<ModuleVariant>* loops,
-                      trials_.FindLoopVariants());
-  return loops->empty();
+// Loops come in variants: a few measurements for each, all others for the best.
+absl::Status LimitSearch::RunMeasured(int64_t limit_bytes) {
+  MeasuredSearch search(&trials_);
+  ModuleVariant best;
+  trials_.SetTarget(limit_bytes);
+  if (options_.across_loops) {
+    TF_ASSIGN_OR_RETURN(const std::vector<ModuleVariant>* loops,
+                        trials_.FindLoopVariants());
+    if (!loops->empty()) {
+      TF_RETURN_IF_ERROR(search.Run(best, kMeasuredOfVariant));
+    }
+    for (const ModuleVariant& variant : *loops) {
+      const Outcome before = trials_.best();
+      // Nothing to do for this one, perhaps.
+      search.Run(variant, kMeasuredOfVariant).IgnoreError();
+      if (trials_.IsBetter(trials_.best(), before)) best = variant;
+    }
+  }
+  return search.Run(best, trials_.CanMeasure());
 }
 
 absl::Status LimitSearch::RunCurve(int64_t limit_bytes) {

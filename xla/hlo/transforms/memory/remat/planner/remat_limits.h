@@ -29,7 +29,7 @@ namespace xla::remat_plan {
 //
 // Then the caller's own, if it is not one of these. In larger modules the
 // caller's limit comes first, then lower ones while these cost less. If a
-// compiler measures plans, it is the only one, if that is sensible
+// compiler measures plans, it is the only one, unless the module is large
 // (remat_measured.h).
 class LimitSearch {
  public:
@@ -41,8 +41,8 @@ class LimitSearch {
   absl::Status Run(int64_t limit_bytes);
 
  private:
-  // Whether all measurements are spent on one limit.
-  absl::StatusOr<bool> SearchesAims();
+  // Spends all measurements on one limit.
+  absl::Status RunMeasured(int64_t limit_bytes);
   absl::Status RunCurve(int64_t limit_bytes);
   absl::Status RunShares(int64_t limit_bytes);
 

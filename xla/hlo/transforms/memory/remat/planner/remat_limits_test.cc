@@ -106,40 +106,59 @@ TEST(RematLimitsTest, TenthsOfThePeakShareTheirPlans) {
 }
 
 // A compiler that finds room for plans of about 65 % of the peak, and needs
-// half of the peak more for all others: plans for tenths of it, and for what
-// these exceed the limit by, pass that by.
-TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
-  const std::unique_ptr<HloModule> module = MakeLayers();
-  auto peak = ComputeRematPeak(*module, module->schedule());
-  ASSERT_TRUE(peak.ok()) << peak.status();
-  const int64_t as_is = peak->bytes;
-  const auto share = [&](int percent) { return as_is * percent / 100; };
-  int measured = 0;
-  RematPlanOptions options;
-  options.reschedule = options.fuse = false;
-  options.fused.emplace();
-  options.max_measured = 24;
-  options.peak = [&](const HloModule& planned) -> absl::StatusOr<int64_t> {
-    ++measured;
-    auto now = ComputeRematPeak(planned, planned.schedule());
-    if (!now.ok()) return now.status();
-    const int64_t bytes = now->bytes;
-    const bool likes_it = bytes >= share(63) && bytes <= share(68);
-    return likes_it || bytes >= as_is ? bytes : bytes + share(50);
-  };
-  for (const int percent : {90, 80, 70}) {
-    SCOPED_TRACE(percent);
-    const std::unique_ptr<HloModule> copy = module->Clone("");
-    options.limit_bytes = share(percent);
-    measured = 0;
-    auto result = PlanRematerialization(copy.get(), options);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_TRUE(result->met);
-    EXPECT_GE(result->peak_after_bytes, share(63));
-    EXPECT_LE(result->peak_after_bytes, share(68));
-    // And the module as it is.
-    EXPECT_LE(measured, options.max_measured + 1);
+// half of the peak more for all others.
+class MeasuredSearchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto peak = ComputeRematPeak(*module_, module_->schedule());
+    ASSERT_TRUE(peak.ok()) << peak.status();
+    as_is_ = peak->bytes;
+    options_.reschedule = options_.fuse = false;
+    options_.fused.emplace();
+    options_.max_measured = 24;
+    options_.peak =
+        [this](const HloModule& planned) -> absl::StatusOr<int64_t> {
+      ++measured_;
+      auto now = ComputeRematPeak(planned, planned.schedule());
+      if (!now.ok()) return now.status();
+      const int64_t bytes = now->bytes;
+      const bool likes_it = bytes >= Share(63) && bytes <= Share(68);
+      return likes_it || bytes >= as_is_ ? bytes : bytes + Share(50);
+    };
   }
+
+  int64_t Share(int percent) const { return as_is_ * percent / 100; }
+
+  // Expects the plan that the compiler likes.
+  void PlanFor(int percent, bool met) {
+    SCOPED_TRACE(percent);
+    options_.limit_bytes = Share(percent);
+    measured_ = 0;
+    auto result = PlanRematerialization(module_->Clone("").get(), options_);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->met, met);
+    EXPECT_GE(result->peak_after_bytes, Share(63));
+    EXPECT_LE(result->peak_after_bytes, Share(68));
+    // And the module as it is.
+    EXPECT_LE(measured_, options_.max_measured + 1);
+  }
+
+ private:
+  const std::unique_ptr<HloModule> module_ = MakeLayers();
+  int64_t as_is_ = 0;
+  int measured_ = 0;
+  RematPlanOptions options_;
+};
+
+// Plans for tenths of the peak, and for what these exceed the limit by, pass
+// that by.
+TEST_F(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
+  for (const int percent : {90, 80, 70}) PlanFor(percent, /*met=*/true);
+}
+
+// Where nothing fits, plans for higher limits may need least.
+TEST_F(MeasuredSearchTest, LooksAboveALimitThatIsTooLow) {
+  PlanFor(40, /*met=*/false);
 }
 
 // A planner for a small random module.

@@ -7,7 +7,7 @@
 namespace xla::remat_plan {
 namespace {
 
-// Aims all over the range.
+// Aims all over the range: at most this many, which leave as many measurements.
 constexpr int64_t kAimsOfRange = 12;
 // Many aims lead to the same plans, which are measured once.
 constexpr int64_t kPlansPerMeasured = 2;
@@ -18,19 +18,18 @@ constexpr double kSecondsOfExcess = 4;
 
 }  // namespace
 
-MeasuredSearch::MeasuredSearch(const RematPlanOptions& options,
-                               RematTrials* trials)
-    : options_(options), trials_(*trials) {}
-
-absl::Status MeasuredSearch::Run(int64_t limit_bytes) {
-  trials_.SetTarget(limit_bytes);
-  TF_ASSIGN_OR_RETURN(module_, trials_.Prepare({}));
+absl::Status MeasuredSearch::Run(const ModuleVariant& variant,
+                                 int64_t max_measured) {
+  TF_ASSIGN_OR_RETURN(module_, trials_.Prepare(variant));
+  left_over_ = std::max<int64_t>(0, trials_.CanMeasure() - max_measured);
+  aims_ = std::clamp<int64_t>(max_measured / 2, 2, kAimsOfRange);
   samples_.clear();
   TF_RETURN_IF_ERROR(TryRange());
+  if (!trials_.Met()) TF_RETURN_IF_ERROR(TryAbove());
   bool found = true;
-  while (found && trials_.CanMeasure() > 0 &&
+  while (found && CanMeasure() > 0 &&
          static_cast<int64_t>(samples_.size()) / kPlansPerMeasured <
-             options_.max_measured) {
+             max_measured) {
     TF_ASSIGN_OR_RETURN(found, TryBetween());
   }
   return absl::OkStatus();
@@ -41,13 +40,25 @@ absl::Status MeasuredSearch::TryRange() {
       std::max<int64_t>(0, trials_.target() - module_->uncounted_bytes);
   const int64_t low =
       std::min(high, module_->planner->LowerBound(/*in_place=*/false, {}));
-  for (int64_t k = 0; k < kAimsOfRange && trials_.CanMeasure() > 0; ++k) {
-    const int64_t aim = high - (high - low) * k / (kAimsOfRange - 1);
+  for (int64_t k = 0; k < aims_ && CanMeasure() > 0; ++k) {
+    const int64_t aim = high - (high - low) * k / (aims_ - 1);
     TF_ASSIGN_OR_RETURN(const Trial trial, Try(aim, samples_.size()));
     // Lower ones cost more.
     if (!trial.tried_out || high == low) break;
     // Where one is missed, only the lowest is looked at yet.
-    if (trial.planned_bytes > aim) k = std::max(k, kAimsOfRange - 2);
+    if (trial.planned_bytes > aim) k = std::max(k, aims_ - 2);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MeasuredSearch::TryAbove() {
+  if (samples_.empty()) return absl::OkStatus();
+  const int64_t low = samples_.front().aim_bytes;
+  const int64_t room =
+      trials_.peak_before_bytes() - module_->uncounted_bytes - low;
+  for (int64_t k = 1; k < aims_ && CanMeasure() > 0 && room > 0; ++k) {
+    const int64_t aim = low + room * (aims_ - k) / aims_;
+    TF_RETURN_IF_ERROR(Try(aim, k - 1).status());
   }
   return absl::OkStatus();
 }

@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
 
 namespace xla::remat_plan {
 
-// Searches plans for a limit if a compiler measures them
+// Searches plans for a limit, the trials' target, if a compiler measures them
 // (RematPlanOptions::fused). The measurements only roughly follow the plans: an
 // instruction that runs again may be fused into others, or keep others from
 // being fused, and the plans with the lowest aims rarely need least. So plans
@@ -28,11 +28,13 @@ namespace xla::remat_plan {
 //            +---------------------------- aim
 class MeasuredSearch {
  public:
-  // Both must outlive this. The trials have started.
-  MeasuredSearch(const RematPlanOptions& options, RematTrials* trials);
+  // Which must outlive this, and have started.
+  explicit MeasuredSearch(RematTrials* trials) : trials_(*trials) {}
 
-  // Does not rewrite loops. Leaves the limit as the trials' target.
-  absl::Status Run(int64_t limit_bytes);
+  // For the trials' target and the module after the rewrites of a variant, with
+  // at most this many measurements. FailedPrecondition as
+  // RematTrials::Prepare().
+  absl::Status Run(const ModuleVariant& variant, int64_t max_measured);
 
  private:
   // The outcome of an aim.
@@ -43,6 +45,10 @@ class MeasuredSearch {
 
   // Plans for equally spaced aims, the highest first.
   absl::Status TryRange();
+  // If the limit is missed: plans for equally spaced aims above it, so that a
+  // limit that is too low ends with no more than higher ones.
+  absl::Status TryAbove();
+  int64_t CanMeasure() const { return trials_.CanMeasure() - left_over_; }
   // A plan for an aim between two of those. Returns whether one was worth it.
   absl::StatusOr<bool> TryBetween();
   // What a plan between samples `i` and the next may achieve: bytes, assuming
@@ -56,9 +62,11 @@ class MeasuredSearch {
   // Inserts the result before sample `place`.
   absl::StatusOr<Trial> Try(int64_t aim_bytes, size_t place);
 
-  const RematPlanOptions& options_;
   RematTrials& trials_;
   Prepared* module_ = nullptr;
+  // Measurements that are left for others, and the aims of a range.
+  int64_t left_over_ = 0;
+  int64_t aims_ = 0;
   std::vector<Sample> samples_;  // from the highest aim down
 };
 
