@@ -34,7 +34,7 @@ ABSL_FLAG(std::string, save_inputs, "",
 ABSL_FLAG(int64_t, max_steps, 100'000'000,
           "Maximum instructions executed per device; -1: no limit.");
 ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
-          "Maximum estimated operations of a run: FLOPs, transcendentals and "
+          "Maximum operations of a run: FLOPs, transcendentals and "
           "one per 8 bytes read or written; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
           "Maximum memory for the values of all devices, in MiB.");

@@ -324,7 +324,9 @@ absl::Status Device::Finish(Value result) {
                     ShapeUtil::HumanString(step.instruction->shape()));
   }
   if (options_->observer) options_->observer(step.instruction, result);
-  if (options_->progress) options_->progress(step.instruction);
+  if (options_->progress) {
+    TF_RETURN_IF_ERROR(options_->progress(step.instruction));
+  }
   if (!step.dead) frame.slots[frame.next] = std::move(result);
   ++frame.next;
   return absl::OkStatus();

@@ -37,8 +37,8 @@ struct DeviceOptions {
   // Called with each value as it is computed, on every device, in order.
   std::function<void(const HloInstruction*, const Value&)> observer;
   // Called after each instruction that is executed as one; compiled loops and
-  // fusions are not opened up for it.
-  std::function<void(const HloInstruction*)> progress;
+  // fusions are not opened up for it. An error ends the run.
+  std::function<absl::Status(const HloInstruction*)> progress;
   // Values of instructions that are not to be computed; null: none.
   const absl::flat_hash_map<const HloInstruction*, Value>* given = nullptr;
   // Values of constants; null: their literals.

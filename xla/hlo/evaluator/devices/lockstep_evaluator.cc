@@ -59,7 +59,7 @@ class LockstepEvaluator::Session {
       }
       if (owner.options_.progress != nullptr) {
         options.progress = [this, d](const HloInstruction* instruction) {
-          owner_.options_.progress(d, instruction);
+          return owner_.options_.progress(d, instruction);
         };
       }
     }

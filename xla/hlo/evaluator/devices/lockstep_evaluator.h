@@ -40,8 +40,9 @@ struct LockstepOptions {
   std::function<void(int64_t device, const HloInstruction* instruction,
                      const evaluator::Value& value)>
       observer;
-  // Told of every instruction that a device has executed as one.
-  std::function<void(int64_t device, const HloInstruction* instruction)>
+  // Told of every instruction that a device has executed as one; an error ends
+  // the run.
+  std::function<absl::Status(int64_t device, const HloInstruction* instruction)>
       progress;
 };
 

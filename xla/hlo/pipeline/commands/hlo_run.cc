@@ -140,6 +140,21 @@ absl::Status CheckNumbers(const HloRunOptions& options) {
   return MemoryBytes(options).status();
 }
 
+// Whether a run stays within the limits, by forecast; and that it will.
+absl::Status CheckAndWatch(const HloRunOptions& options,
+                           const std::string& path, const RunForecast& forecast,
+                           LockstepOptions& lockstep) {
+  TF_RETURN_IF_ERROR(InFile(
+      path, forecast.Check(options.max_flops, lockstep.memory_limit_bytes)));
+  std::ostream* progress =
+      forecast.operations() > kLongRun ? options.progress : nullptr;
+  if (progress != nullptr) {
+    *progress << path << ": " << forecast.ToString() << "\n";
+  }
+  lockstep.progress = forecast.Watch(options.max_flops, path, progress);
+  return absl::OkStatus();
+}
+
 // "f32[8,16]", or of a tuple "(f32[], f32[64,128], and 30 more)".
 std::string ShortShape(const Shape& shape) {
   constexpr int kShown = 3;
@@ -231,11 +246,14 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
                      const std::string& path,
                      const std::optional<Tolerance>& tolerance,
                      const std::vector<Literal>& expected,
-                     const LockstepOptions& lockstep,
-                     const Arguments& arguments, std::ostream& out) {
+                     LockstepOptions lockstep, const Arguments& arguments,
+                     std::ostream& out) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> other,
                       ReadAndVerify(options, options.compare));
   TF_RETURN_IF_ERROR(CheckSignature(path, module, options.compare, *other));
+  const RunForecast forecast(*other, static_cast<int64_t>(expected.size()));
+  TF_RETURN_IF_ERROR(
+      CheckAndWatch(options, options.compare, forecast, lockstep));
   MeaningOptions meaning;
   meaning.max_steps = options.max_steps;
   TF_ASSIGN_OR_RETURN(meaning.memory_limit_bytes, MemoryBytes(options));
@@ -325,12 +343,7 @@ absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
   const int64_t devices = static_cast<int64_t>(
       std::min(product, static_cast<double>(kMostDevices)));
   const RunForecast forecast(*module, devices);
-  TF_RETURN_IF_ERROR(InFile(
-      path, forecast.Check(options.max_flops, lockstep.memory_limit_bytes)));
-  if (options.progress != nullptr && forecast.operations() > kLongRun) {
-    *options.progress << path << ": " << forecast.ToString() << "\n";
-    lockstep.progress = forecast.MakeProgress(path, *options.progress);
-  }
+  TF_RETURN_IF_ERROR(CheckAndWatch(options, path, forecast, lockstep));
   TF_ASSIGN_OR_RETURN(const std::vector<std::vector<Literal>> inputs,
                       ReadRunInputs(*module, devices, options.inputs));
   Arguments arguments(inputs.size());

@@ -47,8 +47,8 @@ struct HloRunOptions {
   std::string save_inputs;
 
   int64_t max_steps = 100'000'000;
-  // Known before the run, by forecast (see run_forecast.h): operations, of
-  // which -1 means no limit, and memory of all devices together.
+  // By forecast (see run_forecast.h), and operations also while it runs: these,
+  // of which -1 means no limit, and memory of all devices together.
   double max_flops = 1e11;
   int64_t max_memory_mib = 4 << 10;
   // Instead of `max_memory_mib`, as MemoryLimit::Parse() reads it: bytes or a

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -44,6 +45,13 @@ double ArrayBytes(const Shape& shape) {
     bytes += product;
   }
   return bytes;
+}
+
+// Whether the instructions that an instruction calls are executed one by one;
+// the work is theirs.
+bool RunsCallees(HloOpcode opcode) {
+  return opcode == HloOpcode::kWhile || opcode == HloOpcode::kConditional ||
+         opcode == HloOpcode::kCall || opcode == HloOpcode::kAsyncStart;
 }
 
 }  // namespace
@@ -131,25 +139,32 @@ std::string RunForecast::ToString() const {
                          HumanBytes(result_bytes_));
 }
 
-std::function<void(int64_t, const HloInstruction*)> RunForecast::MakeProgress(
-    absl::string_view name, std::ostream& err) const {
-  auto done = [this, name = std::string(name), &err, total = 0.0,
-               next = absl::Now() + absl::Seconds(1)](
-                  int64_t, const HloInstruction* instruction) mutable {
-    // The work of a calling instruction is that of its callees.
-    if (!instruction->has_called_computations() ||
-        instruction->opcode() == HloOpcode::kFusion) {
-      total += OperationsOf(*instruction);
+std::function<absl::Status(int64_t, const HloInstruction*)> RunForecast::Watch(
+    double max_operations, absl::string_view name, std::ostream* err) const {
+  absl::flat_hash_map<const HloInstruction*, double> known;
+  return [this, max_operations, name = std::string(name), err, known,
+          total = 0.0, next = absl::Now() + absl::Seconds(1)](
+             int64_t, const HloInstruction* instruction) mutable {
+    auto [it, is_new] = known.try_emplace(instruction, 1.0);
+    if (is_new && !RunsCallees(instruction->opcode())) {
+      it->second = std::max(1.0, OperationsOf(*instruction));
     }
+    total += it->second;
+    if (max_operations >= 0 && total > max_operations) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "the run has taken the limit of %.3g operations (--max-flops)",
+          max_operations));
+    }
+    if (err == nullptr) return absl::OkStatus();
     const absl::Time now = absl::Now();
-    if (now < next) return;
+    if (now < next) return absl::OkStatus();
     next = now + absl::Seconds(1);
     const double share =
         operations_ > 0 ? std::min(100.0, 100 * total / operations_) : 100;
-    err << name << ": " << absl::StrFormat("%.0f%%", share) << ", at %"
-        << instruction->name() << "\n";
+    *err << name << ": " << absl::StrFormat("%.0f%%", share) << ", at %"
+         << instruction->name() << "\n";
+    return absl::OkStatus();
   };
-  return done;
 }
 
 }  // namespace xla

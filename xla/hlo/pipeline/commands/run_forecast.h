@@ -22,7 +22,8 @@ namespace xla {
 //                                                   256 MiB and 256 MiB
 //
 // Operations: FLOPs, transcendentals and one for each 8 bytes read or written,
-// by HloCostAnalysis; loops as often as they run, once where that is not known.
+// by HloCostAnalysis; loops as often as they run, once where that is not known
+// (which is what Watch() is for).
 // Memory: arguments and results, which all devices hold at the end. O(module).
 class RunForecast {
  public:
@@ -38,10 +39,12 @@ class RunForecast {
   // `1.1e+12 operations, 256.0 MiB of arguments, 256.0 MiB of results`.
   std::string ToString() const;
 
-  // For LockstepOptions::progress: writes to `err`, once a second, how much is
-  // done. The forecast must outlive it.
-  std::function<void(int64_t device, const HloInstruction* instruction)>
-  MakeProgress(absl::string_view name, std::ostream& err) const;
+  // For LockstepOptions::progress: counts what has run, and at least one
+  // operation for each instruction. ResourceExhausted beyond max_operations (-1
+  // for no limit): loops may run on forever. Writes to `err`, unless it is
+  // null, once a second, how much is done. The forecast must outlive it.
+  std::function<absl::Status(int64_t device, const HloInstruction* instruction)>
+  Watch(double max_operations, absl::string_view name, std::ostream* err) const;
 
  private:
   double OperationsOf(const HloInstruction& instruction) const;
