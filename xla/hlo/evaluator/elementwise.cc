@@ -128,7 +128,7 @@ absl::StatusOr<Value> EvaluateMap(const HloInstruction* instruction,
   TF_RETURN_IF_ERROR(CheckSignature(instruction->to_apply(), types, {type}));
   TF_ASSIGN_OR_RETURN(Value result,
                       Value::Make(type, operands[0].dims(), context.budget));
-  ScalarFunction function(instruction->to_apply(), context);
+  ScalarFunction function(instruction->to_apply(), types, {type}, context);
   void* out[1] = {result.mutable_raw()};
   TF_RETURN_IF_ERROR(function.Apply(in, out, result.count()));
   return result;
@@ -145,24 +145,31 @@ absl::Status ConvertInPlace(Value& value, PrimitiveType type,
   return absl::OkStatus();
 }
 
+void ConvertElements(PrimitiveType from, const void* elements, int64_t n,
+                     PrimitiveType to, void* out) {
+  LaneParams params;
+  params.from = from;
+  params.to = to;
+  alignas(16) char from_lanes[kLaneBlock * 16];
+  alignas(16) char to_lanes[kLaneBlock * 16];
+  for (int64_t start = 0; start < n; start += kLaneBlock) {
+    const int64_t lanes = std::min(kLaneBlock, n - start);
+    LoadLanes(from,
+              static_cast<const char*>(elements) + start * ElementBytes(from),
+              lanes, from_lanes);
+    const void* in[1] = {from_lanes};
+    ConvertLanes(in, to_lanes, lanes, params);
+    StoreLanes(to, to_lanes, lanes,
+               static_cast<char*>(out) + start * ElementBytes(to));
+  }
+}
+
 absl::StatusOr<Value> ConvertValue(Value value, PrimitiveType type,
                                    MemoryBudget* budget) {
   if (value.type() == type) return value;
   TF_ASSIGN_OR_RETURN(Value result, Value::Make(type, value.dims(), budget));
-  LaneParams params;
-  params.from = value.type();
-  params.to = type;
-  alignas(16) char from[kLaneBlock * 16];
-  alignas(16) char to[kLaneBlock * 16];
-  for (int64_t start = 0; start < value.count(); start += kLaneBlock) {
-    const int64_t lanes = std::min(kLaneBlock, value.count() - start);
-    LoadLanes(value.type(), value.raw() + start * value.element_bytes(), lanes,
-              from);
-    const void* in[1] = {from};
-    ConvertLanes(in, to, lanes, params);
-    StoreLanes(type, to, lanes,
-               result.mutable_raw() + start * result.element_bytes());
-  }
+  ConvertElements(value.type(), value.raw(), value.count(), type,
+                  result.mutable_raw());
   return result;
 }
 

@@ -291,7 +291,7 @@ absl::Status CombineWindow(const ScatterWindows& windows, int64_t to,
       const int64_t bytes = results[k].element_bytes();
       out[k] = results[k].mutable_raw() + operand_at * bytes;
       in[k] = out[k];
-      in[n + k] = updates[k].raw() + update_at * bytes;
+      in[n + k] = updates[k].raw() + update_at * updates[k].element_bytes();
     }
     TF_RETURN_IF_ERROR(function.Apply(in, out, run));
   } while (at.Next());
@@ -311,14 +311,13 @@ absl::StatusOr<Value> EvaluateScatter(const HloInstruction* instruction,
   std::vector<Value> results;
   for (size_t k = 0; k < n; ++k) {
     if (operands[k].dims() != operands[0].dims() ||
-        updates[k].dims() != updates[0].dims() ||
-        updates[k].type() != operands[k].type()) {
+        updates[k].dims() != updates[0].dims()) {
       return InvalidArgument("operands and updates differ");
     }
     types.push_back(operands[k].type());
   }
   std::vector<PrimitiveType> signature = types;
-  signature.insert(signature.end(), types.begin(), types.end());
+  for (size_t k = 0; k < n; ++k) signature.push_back(updates[k].type());
   TF_RETURN_IF_ERROR(CheckSignature(instruction->to_apply(), signature, types));
   TF_ASSIGN_OR_RETURN(WindowStarts starts,
                       WindowStarts::Make(operands[n], dims.index_vector_dim(),
@@ -335,7 +334,7 @@ absl::StatusOr<Value> EvaluateScatter(const HloInstruction* instruction,
                                                         context.budget));
     results.push_back(std::move(result));
   }
-  ScalarFunction function(instruction->to_apply(), context);
+  ScalarFunction function(instruction->to_apply(), signature, types, context);
   const bool overwrites =
       n == 1 && function.lanes() != nullptr && function.lanes()->AsInput() == 1;
 

@@ -118,7 +118,10 @@ XLA_EVALUATOR_KERNEL(EvaluateBatchNormGrad)
 
 #undef XLA_EVALUATOR_KERNEL
 
-// The array converted as by the convert instruction.
+// Elements of one type as those of another, as by the convert instruction.
+void ConvertElements(PrimitiveType from, const void* elements, int64_t n,
+                     PrimitiveType to, void* out);
+// The array converted likewise.
 absl::StatusOr<Value> ConvertValue(Value value, PrimitiveType type,
                                    MemoryBudget* budget);
 

@@ -327,7 +327,9 @@ absl::StatusOr<std::vector<Value>> ReduceByFunction(
       CheckSignature(instruction->to_apply(), signature,
                      absl::MakeConstSpan(signature).subspan(0, n)));
 
-  ScalarFunction function(instruction->to_apply(), context);
+  ScalarFunction function(instruction->to_apply(), signature,
+                          absl::MakeConstSpan(signature).subspan(0, n),
+                          context);
   const int64_t kept = results[0].count();
   const int64_t steps = kept == 0 ? 0 : inputs[0].count() / kept;
   std::vector<const void*> in(2 * n);

@@ -201,7 +201,8 @@ absl::StatusOr<Value> EvaluateReduceWindow(const HloInstruction* instruction,
   parameters.insert(parameters.end(), signature.begin(), signature.end());
   TF_RETURN_IF_ERROR(
       CheckSignature(instruction->to_apply(), parameters, signature));
-  ScalarFunction function(instruction->to_apply(), context);
+  ScalarFunction function(instruction->to_apply(), parameters, signature,
+                          context);
   WindowReducer reducer(inputs, std::move(axes), results, function);
   TF_RETURN_IF_ERROR(reducer.Run());
   if (!instruction->shape().IsTuple()) return std::move(results[0]);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -16,6 +17,7 @@
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -26,7 +28,9 @@ namespace {
 
 bool IsScalarOf(const Shape& shape, PrimitiveType type) {
   return shape.IsArray() && shape.dimensions().empty() &&
-         shape.element_type() == type;
+         (shape.element_type() == type ||
+          (primitive_util::IsFloatingPointType(shape.element_type()) &&
+           primitive_util::IsFloatingPointType(type)));
 }
 
 }  // namespace
@@ -57,24 +61,31 @@ absl::Status CheckSignature(const HloComputation* computation,
 }
 
 ScalarFunction::ScalarFunction(const HloComputation* computation,
+                               absl::Span<const PrimitiveType> parameters,
+                               absl::Span<const PrimitiveType> results,
                                KernelContext& context)
     : computation_(computation),
       context_(context),
       program_(context.device.program().LanesFor(computation)) {
   if (program_ != nullptr) machine_.emplace(*program_);
-  for (const HloInstruction* parameter :
-       computation->parameter_instructions()) {
-    input_types_.push_back(parameter->shape().element_type());
-    input_bytes_.push_back(ElementBytes(input_types_.back()));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    inputs_.push_back(
+        {parameters[i],
+         computation->parameter_instruction(i)->shape().element_type()});
   }
   const Shape& root = computation->root_instruction()->shape();
-  if (root.IsTuple()) {
-    for (const Shape& shape : root.tuple_shapes()) {
-      output_bytes_.push_back(ElementBytes(shape.element_type()));
-    }
-  } else {
-    output_bytes_.push_back(ElementBytes(root.element_type()));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Shape& shape = root.IsTuple() ? root.tuple_shapes(i) : root;
+    outputs_.push_back({results[i], shape.element_type()});
   }
+  const auto differ = [](const Types& types) {
+    return types.element != types.scalar;
+  };
+  converts_ =
+      absl::c_any_of(inputs_, differ) || absl::c_any_of(outputs_, differ);
+  if (!converts_) return;
+  scratch_.resize(inputs_.size() + outputs_.size(),
+                  std::vector<char>(kLaneBlock * 16));
 }
 
 absl::Status ScalarFunction::Interpret(absl::Span<const void* const> in,
@@ -82,24 +93,58 @@ absl::Status ScalarFunction::Interpret(absl::Span<const void* const> in,
   std::vector<Value> arguments;
   arguments.reserve(in.size());
   for (size_t k = 0; k < in.size(); ++k) {
-    TF_ASSIGN_OR_RETURN(Value value, Value::Make(input_types_[k], {}, nullptr));
+    TF_ASSIGN_OR_RETURN(Value value,
+                        Value::Make(inputs_[k].scalar, {}, nullptr));
+    const int64_t bytes = ElementBytes(inputs_[k].scalar);
     std::memcpy(value.mutable_raw(),
-                static_cast<const char*>(in[k]) + i * input_bytes_[k],
-                input_bytes_[k]);
+                static_cast<const char*>(in[k]) + i * bytes, bytes);
     arguments.push_back(std::move(value));
   }
   TF_ASSIGN_OR_RETURN(Value result, context_.device.RunEmbedded(
                                         computation_, std::move(arguments)));
   for (size_t j = 0; j < out.size(); ++j) {
     const Value& element = result.IsTuple() ? result.element(j) : result;
-    std::memcpy(static_cast<char*>(out[j]) + i * output_bytes_[j],
-                element.raw(), output_bytes_[j]);
+    const int64_t bytes = ElementBytes(outputs_[j].scalar);
+    std::memcpy(static_cast<char*>(out[j]) + i * bytes, element.raw(), bytes);
   }
   return absl::OkStatus();
 }
 
 absl::Status ScalarFunction::Apply(absl::Span<const void* const> in,
                                    absl::Span<void* const> out, int64_t n) {
+  if (!converts_) return ApplyToScalars(in, out, n);
+  std::vector<const void*> scalars_in;
+  std::vector<void*> scalars_out;
+  for (size_t k = 0; k < scratch_.size(); ++k) {
+    if (k < in.size()) {
+      scalars_in.push_back(scratch_[k].data());
+    } else {
+      scalars_out.push_back(scratch_[k].data());
+    }
+  }
+  for (int64_t start = 0; start < n; start += kLaneBlock) {
+    const int64_t lanes = std::min(kLaneBlock, n - start);
+    for (size_t k = 0; k < in.size(); ++k) {
+      const auto [element, scalar] = inputs_[k];
+      ConvertElements(
+          element,
+          static_cast<const char*>(in[k]) + start * ElementBytes(element),
+          lanes, scalar, scratch_[k].data());
+    }
+    TF_RETURN_IF_ERROR(ApplyToScalars(scalars_in, scalars_out, lanes));
+    for (size_t j = 0; j < out.size(); ++j) {
+      const auto [element, scalar] = outputs_[j];
+      ConvertElements(
+          scalar, scalars_out[j], lanes, element,
+          static_cast<char*>(out[j]) + start * ElementBytes(element));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ScalarFunction::ApplyToScalars(absl::Span<const void* const> in,
+                                            absl::Span<void* const> out,
+                                            int64_t n) {
   if (program_ == nullptr) {
     for (int64_t i = 0; i < n; ++i) {
       TF_RETURN_IF_ERROR(Interpret(in, out, i));
@@ -109,13 +154,17 @@ absl::Status ScalarFunction::Apply(absl::Span<const void* const> in,
   for (int64_t start = 0; start < n; start += kLaneBlock) {
     const int64_t lanes = std::min(kLaneBlock, n - start);
     for (size_t k = 0; k < in.size(); ++k) {
-      machine_->LoadInput(
-          k, static_cast<const char*>(in[k]) + start * input_bytes_[k], lanes);
+      machine_->LoadInput(k,
+                          static_cast<const char*>(in[k]) +
+                              start * ElementBytes(inputs_[k].scalar),
+                          lanes);
     }
     machine_->Run(lanes);
     for (size_t j = 0; j < out.size(); ++j) {
       machine_->StoreOutput(
-          j, static_cast<char*>(out[j]) + start * output_bytes_[j], lanes);
+          j,
+          static_cast<char*>(out[j]) + start * ElementBytes(outputs_[j].scalar),
+          lanes);
     }
   }
   return absl::OkStatus();

@@ -20,15 +20,20 @@ namespace evaluator {
 // element by element.
 class ScalarFunction {
  public:
-  // The context must outlive the function.
-  ScalarFunction(const HloComputation* computation, KernelContext& context);
+  // The elements that it is applied to and gives, as CheckSignature() has
+  // found them to fit; floats of other types than those of the computation are
+  // converted. The context must outlive the function.
+  ScalarFunction(const HloComputation* computation,
+                 absl::Span<const PrimitiveType> parameters,
+                 absl::Span<const PrimitiveType> results,
+                 KernelContext& context);
 
-  // Null if the computation is interpreted.
-  const LaneProgram* lanes() const { return program_; }
+  // Null if the computation is interpreted, or on converted elements.
+  const LaneProgram* lanes() const { return converts_ ? nullptr : program_; }
 
   // out[j][i] = f(in[0][i], in[1][i], ...)[j] for all i < n. Arrays of elements
-  // in memory, of the types of parameters and results; an output array may be
-  // one of the input arrays, and must not overlap others.
+  // in memory; an output array may be one of the input arrays, and must not
+  // overlap others.
   absl::Status Apply(absl::Span<const void* const> in,
                      absl::Span<void* const> out, int64_t n);
 
@@ -36,6 +41,15 @@ class ScalarFunction {
   absl::StatusOr<bool> Test(absl::Span<const void* const> in);
 
  private:
+  // Types of elements, and of the computation's scalars.
+  struct Types {
+    PrimitiveType element;
+    PrimitiveType scalar;
+  };
+
+  // The same on arrays of the computation's scalars.
+  absl::Status ApplyToScalars(absl::Span<const void* const> in,
+                              absl::Span<void* const> out, int64_t n);
   absl::Status Interpret(absl::Span<const void* const> in,
                          absl::Span<void* const> out, int64_t i);
 
@@ -43,13 +57,16 @@ class ScalarFunction {
   KernelContext& context_;
   const LaneProgram* program_;
   std::optional<LaneMachine> machine_;
-  std::vector<PrimitiveType> input_types_;
-  std::vector<int64_t> input_bytes_;
-  std::vector<int64_t> output_bytes_;
+  std::vector<Types> inputs_;
+  std::vector<Types> outputs_;
+  // Whether types differ; if so, blocks of scalars of each input and output.
+  bool converts_ = false;
+  std::vector<std::vector<char>> scratch_;
 };
 
 // InvalidArgument unless the computation takes exactly scalars of these types
 // and returns scalars of `results`, as kernels that trust their operands need.
+// In mixed precision floats may be of other types.
 absl::Status CheckSignature(const HloComputation* computation,
                             absl::Span<const PrimitiveType> parameters,
                             absl::Span<const PrimitiveType> results);

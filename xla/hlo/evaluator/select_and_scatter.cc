@@ -60,8 +60,8 @@ absl::StatusOr<Value> EvaluateSelectAndScatter(
   CopyStridedBox(result.mutable_raw(), strides, init.raw(),
                  DimensionVector(operand.rank(), 0), operand.dims(),
                  result.element_bytes());
-  ScalarFunction select(instruction->select(), context);
-  ScalarFunction scatter(instruction->scatter(), context);
+  ScalarFunction select(instruction->select(), {type, type}, {PRED}, context);
+  ScalarFunction scatter(instruction->scatter(), {type, type}, {type}, context);
   const int64_t bytes = operand.element_bytes();
 
   Odometer at(source.dims());

@@ -167,7 +167,8 @@ absl::StatusOr<Value> EvaluateSort(const HloInstruction* instruction,
                         Value::MakeUnique(std::move(operand), context.budget));
     results.push_back(std::move(result));
   }
-  ScalarFunction comparator(instruction->to_apply(), context);
+  ScalarFunction comparator(instruction->to_apply(), signature, {PRED},
+                            context);
   DimensionVector outer = results[0].dims();
   const int64_t n = outer[axis];
   outer[axis] = std::min<int64_t>(n, 1);
