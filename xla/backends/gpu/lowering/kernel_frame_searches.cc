@@ -221,9 +221,8 @@ absl::Status BlockSearch::Look(const AffineExpr& step) {
       builder_.Emit("eq", kir::ElementType::kPred, {place, own_place_});
   ASSIGN_OR_RETURN(const std::vector<Operand> combined,
                    emitter_.Apply(*scatter_.to_apply(), {value_, other}));
-  const Operand chosen = builder_.Emit("select", builder_.TypeOf(value_),
-                                       {is_here, combined[0], value_});
-  builder_.EmitTo(value_, "copy", {chosen});
+  // Compilers add where the condition holds, instead of selecting a sum.
+  builder_.EmitTo(value_, "select", {is_here, combined[0], value_});
   return absl::OkStatus();
 }
 

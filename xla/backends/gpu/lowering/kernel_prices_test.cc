@@ -81,6 +81,18 @@ TEST(KernelWorkTest, BanksAndWaits) {
   EXPECT_NEAR(loop(100).instructions / loop(50).instructions, 2, 0.1);
 }
 
+// A sum that replaces a value under a condition is added under it.
+TEST(KernelWorkTest, SelectionsOfWhatIsKept) {
+  const auto select = [](int result) {
+    return WorkOf(absl::StrCat(
+        "    %v[0] = copy(%p[b, t])\n    %v[1] = add(%v[0], %v[0])\n    %v[",
+        result, "] = select(%v[1], %v[1], %v[0])\n    %out[b, t] = copy(%v[",
+        result, "])\n"));
+  };
+  EXPECT_EQ(select(2).instructions - select(0).instructions, 16);
+  EXPECT_EQ(select(2).chain.instructions, 2 * select(0).chain.instructions);
+}
+
 // Units multiply 32 bytes of the depth at once; f32 as three products.
 TEST(KernelWorkTest, ProductsOfFragments) {
   const auto multiply = [](absl::string_view type, int row) {

@@ -265,7 +265,11 @@ void WarpWalk::Expression(const CodeInstruction& i, Mask mask, double weight) {
     ready = After(ready, steps * kShuffleLatency, &KernelWork::Chain::shuffles,
                   steps);
   } else if (i.info->op_class == kir::OpClass::kPointwise) {
-    const OpCost cost = CostOf(op, result.type);
+    // What computes a value that replaces another under a condition is executed
+    // under it.
+    const bool is_kept =
+        op == "select" && expr.arguments[2] == kir::Argument(expr.outputs[0]);
+    const OpCost cost = is_kept ? OpCost{0, 0} : CostOf(op, result.type);
     slots += cost.slots;
     ready = After(ready, cost.cycles, &KernelWork::Chain::instructions,
                   cost.cycles);
