@@ -497,6 +497,31 @@ TEST(HloVerifierTest, LiteralOfAnotherShape) {
   ExpectBroken(*module, {}, "[V56]", "expected f32[2], found f32[3]");
 }
 
+TEST(HloVerifierTest, ReshapeToAnotherSize) {
+  std::unique_ptr<HloModule> module = Parse(R"(
+    ENTRY e {
+      a = f32[2,3] parameter(0)
+      r = f32[6] reshape(a)
+      ROOT c = f32[] custom-call(r), custom_call_target="c"
+    })");
+  EXPECT_EQ(VerifyHloModule(module.get(), {}), absl::OkStatus());
+  HloInstruction* reshape =
+      module->entry_computation()->root_instruction()->mutable_operand(0);
+  *reshape->mutable_shape() = ShapeUtil::MakeShape(F32, {5});
+  ExpectBroken(*module, {}, "[V72]");
+}
+
+TEST(HloVerifierTest, ElementBehindTheLast) {
+  std::unique_ptr<HloModule> module = Parse(R"(
+    ENTRY e {
+      a = (f32[4], s32[]) parameter(0)
+      ROOT g = f32[4] get-tuple-element(a), index=0
+    })");
+  EXPECT_EQ(VerifyHloModule(module.get(), {}), absl::OkStatus());
+  module->entry_computation()->root_instruction()->set_tuple_index(2);
+  ExpectBroken(*module, {}, "[V111]", "no element 2 in (f32[4]");
+}
+
 TEST(HloVerifierTest, ReplicationOfOtherLeaves) {
   std::unique_ptr<HloModule> module = Parse(
       "ENTRY e { ROOT a = f32[4] parameter(0), parameter_replication={true} }");
