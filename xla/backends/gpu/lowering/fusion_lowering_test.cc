@@ -149,7 +149,7 @@ ENTRY e {
   ROOT a = f32[16,16] add(d, r)
 })"),
               ElementsAre("loop"));
-  EXPECT_THAT(why_, ::testing::HasSubstr("in another order"));
+  EXPECT_THAT(why_, ::testing::HasSubstr("another thread computes"));
 }
 
 TEST_F(FusionLoweringTest, TransposesAreTilesWithWhatFollowsThem) {

@@ -14,7 +14,8 @@
 
 // Where a program that runs a module has its values: the plan of the pass
 // assign-offsets, its allocations one behind the other in one block of memory,
-// and results among the temporaries, whose memory they take when these are gone.
+// and results among the temporaries, whose memory they take when these are
+// gone.
 //
 //   allocation 0: p 24 bytes; 1: temporaries and results, 128 bytes
 //   -> p at 0, temporaries and results at 64; 192 bytes

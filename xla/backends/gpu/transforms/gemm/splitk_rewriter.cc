@@ -256,6 +256,9 @@ int64_t SplitkRewriter::PartsOf(const Sizes& sizes, int64_t cores) {
 absl::StatusOr<bool> SplitkRewriter::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (options_.priced && options_.kernels_for == KernelTarget::kXla) {
+    return false;
+  }
   TF_ASSIGN_OR_RETURN(const se::DeviceDescription device,
                       LoadGpuDevice(options_.device));
   KernelPrices prices(device);

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
@@ -15,11 +16,15 @@ namespace xla::gpu {
 
 struct SplitkRewriterOptions {
   std::string device = "h100";
+  KernelTarget kernels_for = KernelTarget::kXla;
   bool priced = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
+    visit(
+        "kernels-for", kernels_for,
+        "who computes dots, if priced: xla, which splits them itself, or own");
     visit("priced", priced,
           "as many parts as take the least time by the prices of kernels, "
           "without zeros to fill them up");
@@ -41,10 +46,11 @@ struct SplitkRewriterOptions {
 // with zeros; of several, the first is split into as many parts as divide it. A
 // dot that is only read by a transpose is exchanged first (gemm_epilogue.h).
 //
-// With `priced`, those are the most parts: fewer are as good if a tenth is all
-// that more of them save, and a dot whose parts and their sum do not save a
-// fifth of its time stays whole. Of a single contracting dimension, too, parts
-// divide the first one.
+// With `priced`, nothing is split for kernels of OpenXLA, whose libraries have
+// memory to do so themselves. For those of our own, those are the most parts:
+// fewer are as good if a tenth is all that more of them save, and a dot whose
+// parts and their sum do not save a fifth of its time stays whole. Of a single
+// contracting dimension, too, parts divide the first one.
 //
 // Leaves alone: dots of other types, or with an algorithm of their own, sparse
 // ones and those with control dependencies. O(instructions), and prices
