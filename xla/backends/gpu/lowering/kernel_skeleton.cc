@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,12 +12,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/smem/plan/loop_values.h"
 
 namespace xla::gpu {
 namespace {
 
-// Iterations of a loop that differ in nothing: enough that nobody moves a
-// barrier from outside into it.
+// Iterations of a loop that differ in nothing, or take turns: enough that
+// nobody moves a barrier from outside into it.
 constexpr int64_t kTrips = 16;
 
 class Skeleton {
@@ -111,10 +114,11 @@ class Skeleton {
       --loops_;
       return false;
     }
+    const int64_t trips = copy.stop.AsConstant().value_or(0);
     if (copy.kind == kir::LoopKind::kSerial && copy.start.IsConstant(0) &&
-        copy.step.IsConstant(1) && copy.stop.AsConstant() > kTrips &&
-        !Mention(copy.body, copy.index)) {
-      copy.stop = kTrips;
+        copy.step.IsConstant(1) && trips > kTrips) {
+      const std::optional<int64_t> period = PeriodOf(copy.body, copy.index);
+      if (period.has_value()) copy.stop = kTrips + (trips - kTrips) % *period;
     }
     result->node = std::move(copy);
     return true;
@@ -185,13 +189,22 @@ class Skeleton {
     });
   }
 
-  static bool Mention(const std::vector<kir::Statement>& body,
-                      const std::string& name) {
-    bool found = false;
+  // After how many iterations a body does the same again; nothing where that
+  // cannot be told, or is often.
+  static std::optional<int64_t> PeriodOf(
+      const std::vector<kir::Statement>& body, const std::string& name) {
+    std::optional<int64_t> period = 1;
     ForEachExpr(
-        body, [&](const AffineExpr& expr) { found |= expr.Mentions(name); },
+        body,
+        [&](const AffineExpr& expr) {
+          const std::optional<int64_t> more = PeriodIn(expr, name);
+          period = !period.has_value() || !more.has_value()
+                       ? std::nullopt
+                       : std::make_optional(std::lcm(*period, *more));
+          if (period.value_or(0) > kTrips / 2) period.reset();
+        },
         [](const kir::Loop&) {});
-    return found;
+    return period;
   }
 
   // Whether an access, or whether it is there, depends on the block's number.

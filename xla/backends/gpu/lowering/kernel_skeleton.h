@@ -20,7 +20,8 @@ namespace xla::gpu {
 // different things in the same way, such as reductions with equally many
 // threads, share one skeleton. Loops are named in order; of blocks that do the
 // same, or skip the same parts, one is kept. A loop whose iterations are all
-// alike, such as that over the steps of a tiled product, is cut to at most 16.
+// alike, or take turns (k % 3), such as that over the steps of a tiled product,
+// is cut to 16 and what is left of the turns.
 // Only for kernels of copies from and to shared memory and barriers of a block,
 // a warp or a grid, as they are lowered here.
 kir::Kernel KernelSkeleton(const kir::Kernel& kernel);

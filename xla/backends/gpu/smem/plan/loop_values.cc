@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/smem/plan/loop_values.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -17,8 +18,8 @@ namespace {
 // Iterations of one loop that are told apart.
 constexpr int64_t kMaxTrips = 32;
 
-// After how much of the name the expression has the same values again; nothing
-// where that cannot be told.
+}  // namespace
+
 std::optional<int64_t> PeriodIn(const AffineExpr& e, const std::string& name) {
   int64_t period = 1;
   if (!e.Mentions(name)) return period;
@@ -51,6 +52,38 @@ std::optional<int64_t> PeriodIn(const AffineExpr& e, const std::string& name) {
   return period;
 }
 
+namespace {
+
+// After how many iterations the accesses are the same ones again; nothing where
+// that cannot be told or takes long.
+std::optional<int64_t> PeriodOf(const SmemFlow& flow, int loop,
+                                absl::Span<const int> accesses) {
+  const kir::Loop& l = *flow.AsLoop(loop);
+  if (!l.step.IsConstant(1)) return std::nullopt;
+  int64_t period = 1;
+  for (int a : accesses) {
+    const FlowAccess& access = flow.accesses()[a];
+    if (flow.StageLoop(access) == loop) return std::nullopt;
+    for (const AffineExpr& e : access.operand->indices) {
+      const std::optional<int64_t> of_index = PeriodIn(e, l.index);
+      if (!of_index.has_value()) return std::nullopt;
+      period = std::lcm(period, *of_index);
+      if (2 * period >= kMaxTrips) return std::nullopt;
+    }
+    for (int node = flow.Parent(access.node); node != loop;
+         node = flow.Parent(node)) {
+      const auto* branch = flow.nodes()[node].statement->As<kir::If>();
+      const kir::Loop* inner = flow.AsLoop(node);
+      if (branch != nullptr ? branch->predicate.Mentions(l.index)
+                            : inner->start.Mentions(l.index) ||
+                                  inner->stop.Mentions(l.index)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return period;
+}
+
 }  // namespace
 
 std::vector<int64_t> LoopValuesOf(const SmemFlow& flow, int loop,
@@ -60,30 +93,11 @@ std::vector<int64_t> LoopValuesOf(const SmemFlow& flow, int loop,
   std::optional<int64_t> trips = flow.nodes()[loop].trips;
   std::vector<int64_t> values;
   if (!start.has_value() || !trips.has_value()) return values;
-  if (*trips > kMaxTrips) {
-    if (!l.step.IsConstant(1)) return values;
-    int64_t period = 1;
-    for (int a : accesses) {
-      const FlowAccess& access = flow.accesses()[a];
-      if (flow.StageLoop(access) == loop) return values;
-      for (const AffineExpr& e : access.operand->indices) {
-        const std::optional<int64_t> of_index = PeriodIn(e, l.index);
-        if (!of_index.has_value()) return values;
-        period = std::lcm(period, *of_index);
-        if (2 * period >= kMaxTrips) return values;
-      }
-      for (int node = flow.Parent(access.node); node != loop;
-           node = flow.Parent(node)) {
-        const auto* branch = flow.nodes()[node].statement->As<kir::If>();
-        const kir::Loop* inner = flow.AsLoop(node);
-        if (branch != nullptr ? branch->predicate.Mentions(l.index)
-                              : inner->start.Mentions(l.index) ||
-                                    inner->stop.Mentions(l.index)) {
-          return values;
-        }
-      }
-    }
-    trips = 2 * period + 1;
+  const std::optional<int64_t> period = PeriodOf(flow, loop, accesses);
+  if (period.has_value()) {
+    trips = std::min(*trips, 2 * *period + 1);
+  } else if (*trips > kMaxTrips) {
+    return values;
   }
   for (int64_t i = 0; i < *trips; ++i) {
     values.push_back(*start + i * l.step.AsConstant().value_or(1));
