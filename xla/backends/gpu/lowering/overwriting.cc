@@ -18,12 +18,16 @@ namespace {
 using kir::Operand;
 using kir::Statement;
 
+// A predicate, and whether it holds.
+using Condition = std::pair<AffineExpr, bool>;
+
 // One read or write, and the loops around it from outside in; a vector's own
 // loop stands apart, since its reads and its writes have one each.
 struct Access {
   const Operand* place;
   std::vector<const kir::Loop*> loops;
-  bool is_whole = false;  // an index that is computed: any element
+  std::vector<Condition> conditions;  // of branches around it
+  bool is_whole = false;              // an index that is computed: any element
   const kir::Loop* vector = nullptr;
   const Operand* number = nullptr;  // of the element, if it is a register's
   int64_t position = 0;             // in the text
@@ -94,6 +98,23 @@ class Registers {
   std::map<std::pair<kir::BufferId, kir::BufferId>, bool> same_;
 };
 
+// The names of the one's vector loop in the other's terms.
+AffineExpr::Substitution Renamed(const Access& a, const Access& b) {
+  if (a.vector == nullptr || b.vector == nullptr) return {};
+  return {{a.vector->index, AffineExpr::Symbol(b.vector->index)}};
+}
+
+// Whether a thread that reads here writes there: no branch is around the write
+// alone. Otherwise the write may be that of one thread for all that read.
+bool WritesWhatItReads(const Access& read, const Access& write) {
+  const AffineExpr::Substitution names = Renamed(write, read);
+  return absl::c_all_of(write.conditions, [&](const Condition& condition) {
+    return absl::c_linear_search(
+        read.conditions,
+        Condition(condition.first.Substitute(names), condition.second));
+  });
+}
+
 // The elements are the same ones, whatever the names of the vectors' loops.
 bool SamePlaces(const Access& a, const Access& b) {
   if (a.vector == nullptr || b.vector == nullptr) {
@@ -103,8 +124,7 @@ bool SamePlaces(const Access& a, const Access& b) {
       a.vector->step != b.vector->step) {
     return false;
   }
-  const AffineExpr::Substitution names = {
-      {a.vector->index, AffineExpr::Symbol(b.vector->index)}};
+  const AffineExpr::Substitution names = Renamed(a, b);
   return std::equal(a.place->indices.begin(), a.place->indices.end(),
                     b.place->indices.begin(), b.place->indices.end(),
                     [&](const AffineExpr& x, const AffineExpr& y) {
@@ -131,8 +151,11 @@ class Accesses {
         Visit(loop->body);
         loops_.pop_back();
       } else if (const auto* branch = statement.As<kir::If>()) {
+        conditions_.emplace_back(branch->predicate, true);
         Visit(branch->then_body);
+        conditions_.back().second = false;
         Visit(branch->else_body);
+        conditions_.pop_back();
       } else if (const auto* expr = statement.As<kir::Expr>()) {
         Visit(*expr);
       }
@@ -159,7 +182,8 @@ class Accesses {
   }
 
   Access At(const Operand& place, bool is_whole) {
-    Access access{&place, loops_, is_whole, nullptr, nullptr, position_++};
+    Access access{&place,  loops_,  conditions_, is_whole,
+                  nullptr, nullptr, position_++};
     if (!loops_.empty() && loops_.back()->kind == kir::LoopKind::kVectorize) {
       access.vector = loops_.back();
       access.loops.pop_back();
@@ -173,6 +197,7 @@ class Accesses {
 
   const kir::BufferId read_, written_;
   std::vector<const kir::Loop*> loops_;
+  std::vector<Condition> conditions_;
   std::vector<Access> reads_, writes_;
   int64_t position_ = 0;
 };
@@ -239,11 +264,13 @@ bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
   // before, reads the operand, whatever other threads and rounds have written.
   const auto is_before = [&](const Access& read, const Access& write) {
     if (read.position > write.position) return false;
-    if (same_place(read, write) && IsInside(read, write)) return true;
+    if (same_place(read, write) && IsInside(read, write)) {
+      return WritesWhatItReads(read, write);
+    }
     // Rounds of reads before rounds of writes.
     const Access reads = OfAllRounds(read), writes = OfAllRounds(write);
     return !read.is_whole && !write.is_whole && SamePlaces(reads, writes) &&
-           reads.loops == writes.loops;
+           reads.loops == writes.loops && WritesWhatItReads(reads, writes);
   };
   return absl::c_all_of(accesses.reads(), [&](const Access& read) {
     return absl::c_any_of(accesses.writes(), [&](const Access& write) {
