@@ -191,7 +191,8 @@ KIR void kir_odd_products(float* c, const float* a, const float* b) {
 // Of so few rows that registers hold their sums twice.
 template <int M, int N>
 KIR void kir_three_products(float* c, const float* a, const float* b) {
-  constexpr int rows = M * N <= 8 ? M : 8 / N;
+  constexpr int rows = M * N <= 8 ? M : M % 2 == 0 && N <= 4 ? 2 : 1;
+  static_assert(M % rows == 0, "no rows are left over");
 #pragma unroll
   for (int i = 0; i < M; i += rows) {
     float* const sums = c + i * N * 4;
