@@ -48,6 +48,7 @@ class KernelBuilder {
   // The kernel is to have so few registers that so many blocks run at once on a
   // multiprocessor.
   void AskForBlocks(int64_t blocks) {
+    if (kernel_.FindOption("blocks_per_sm").has_value()) return;
     kernel_.options.emplace_back("blocks_per_sm", std::to_string(blocks));
   }
   // Accesses of so many neighbors in an array of threads or of a block.
