@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/codegen/cuda_prelude.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
@@ -57,14 +58,17 @@ absl::StatusOr<std::string> Writer::Emit() {
 
 // So few registers that the blocks that the kernel asks for run side by side.
 std::string Writer::LaunchBounds() const {
-  const std::optional<std::string> blocks = kernel_.FindOption("blocks_per_sm");
-  int64_t threads = 1;
+  int64_t blocks = 0, threads = 1;
+  if (!absl::SimpleAtoi(kernel_.FindOption("blocks_per_sm").value_or(""),
+                        &blocks)) {
+    return "";
+  }
   for (const std::optional<int64_t>& extent : kernel_.BlockExtents()) {
     threads *= extent.value_or(0);
   }
-  return !blocks.has_value() || threads == 0
+  return blocks < 1 || threads == 0
              ? ""
-             : absl::StrCat("__launch_bounds__(", threads, ", ", *blocks, ") ");
+             : absl::StrCat("__launch_bounds__(", threads, ", ", blocks, ") ");
 }
 
 absl::Status Writer::Unimplemented(kir::SourceLocation location,
@@ -433,22 +437,22 @@ std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) {
   const std::optional<kir::Operand> source =
       VectorPlace(*from, loop.index, width);
   if (!target.has_value() || !source.has_value()) return std::nullopt;
+  const int64_t bytes =
+      width * kir::ElementBytes(kernel_.buffers[to.buffer].type);
+  const bool is_async = copy->async == kir::AsyncKind::kCp && bytes >= 4;
   if (copy->arguments.size() > 1) {
     const auto* condition = std::get_if<AffineExpr>(&copy->arguments[1]);
-    if (condition == nullptr || condition->Mentions(loop.index) ||
-        copy->async == kir::AsyncKind::kNone) {
+    if (condition == nullptr || condition->Mentions(loop.index) || !is_async) {
       return std::nullopt;
     }
   }
   for (const kir::Operand& place : {*target, *source}) {
     const kir::Buffer& buffer = kernel_.buffers[place.buffer];
     if (!buffer.is_param) continue;
-    int64_t& bytes = aligned_[place.buffer];
-    bytes = std::max(bytes, width * kir::ElementBytes(buffer.type));
+    int64_t& alignment = aligned_[place.buffer];
+    alignment = std::max(alignment, bytes);
   }
-  const int64_t bytes =
-      width * kir::ElementBytes(kernel_.buffers[to.buffer].type);
-  if (copy->async == kir::AsyncKind::kCp && bytes >= 4) {
+  if (is_async) {
     return AsyncCopy(*copy, Element(*target), Element(*source), bytes);
   }
   return absl::StrCat("kir_copy_vector<", width, ">(&", Element(*target), ", &",

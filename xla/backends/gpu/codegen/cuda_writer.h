@@ -69,8 +69,8 @@ class Writer {
   absl::Status EmitSerial(const kir::Loop& loop, const std::string& active);
   // The statements, with the loop's index in scope.
   absl::Status Inside(const kir::Loop& loop, const std::string& active);
-  // The copy of a vector, if the loop is one that takes one access.
   std::string LaunchBounds() const;
+  // The copy of a vector, if the loop is one that takes one access.
   std::optional<std::string> VectorCopy(const kir::Loop& loop);
   // An asynchronous copy, of zeros where its condition does not hold.
   std::string AsyncCopy(const kir::Expr& copy, const std::string& to,
