@@ -77,25 +77,31 @@ void PlanPiecesOfHalo(int64_t shard_size,
                       absl::Span<const std::pair<int64_t, int64_t>> needed,
                       HaloPlan* plan) {
   const int64_t shards = needed.size();
-  int64_t pieces = 1;
-  for (int64_t i = 0; i < shards; ++i) {
-    const auto [low, high] = needed[i];
+  // The shards that get something with each piece: few of those with many
+  // pieces.
+  std::vector<std::vector<int64_t>> receivers(1);
+  for (int64_t to = 0; to < shards; ++to) {
+    const auto [low, high] = needed[to];
     if (high == low) continue;
-    pieces = std::max(pieces, (high - 1) / shard_size - plan->first[i] + 1);
+    const int64_t last = (high - 1) / shard_size - plan->first[to];
+    if (last >= receivers.size()) receivers.resize(last + 1);
+    for (int64_t q = low / shard_size - plan->first[to];
+         q <= last && plan->first[to] + q < shards; ++q) {
+      receivers[q].push_back(to);
+    }
   }
-  for (int64_t q = 0; q < pieces; ++q) {
+  std::vector<int64_t> sent(shards, 0);
+  for (int64_t q = 0; q < receivers.size(); ++q) {
     HaloPlan::Piece piece;
     const int64_t first_round = plan->rounds.size();
-    std::vector<int64_t> sent(shards, 0);
-    for (int64_t to = 0; to < shards; ++to) {
+    for (int64_t to : receivers[q]) {
       const int64_t from = plan->first[to] + q;
-      const int64_t low = std::max(needed[to].first, from * shard_size);
-      const int64_t high = std::min(needed[to].second, (from + 1) * shard_size);
-      if (from < 0 || from >= shards || low >= high) continue;
       if (from == to) {
         piece.own = true;
         continue;
       }
+      const int64_t low = std::max(needed[to].first, from * shard_size);
+      const int64_t high = std::min(needed[to].second, (from + 1) * shard_size);
       const int64_t round = first_round + sent[from]++;
       if (round == static_cast<int64_t>(plan->rounds.size())) {
         plan->rounds.push_back({{}, {}, shard_size, 0});
@@ -108,6 +114,7 @@ void PlanPiecesOfHalo(int64_t shard_size,
       r.high = std::max(r.high, high - from * shard_size);
       piece.receivers[round - first_round].second.push_back(to);
     }
+    for (int64_t to : receivers[q]) sent[plan->first[to] + q] = 0;
     plan->pieces.push_back(std::move(piece));
   }
   MergeRounds(plan);
