@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/transforms/spmd/windowed_einsum.h"
 #include "xla/hlo/utils/dot_as_convolution_util.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/status_macros.h"
 
 // Dots: each batch, contracting and non-contracting dimension is a factor.
@@ -46,6 +48,32 @@ bool SpmdPartitioningVisitor::FeedsWindowedDot(const HloInstruction* dot) {
   });
 }
 
+namespace {
+
+// What a device computes in all steps of a ring, as one dot outside of any
+// computation.
+struct LocalDot {
+  LocalDot(const HloInstruction& whole, const DotFactors& f,
+           const WindowedDot& ring) {
+    HloSharding factors =
+        *FactorSharding(f.num_factors, ring.scatters ? f.lhs : f.result);
+    if (ring.scatters) {
+      hlo_sharding_util::MergeShardingIfCompatible(
+          *FactorSharding(f.num_factors, f.rhs), &factors);
+    }
+    const auto shard = [&factors](const FactorTensor& tensor) {
+      return MakePartitionedShape(tensor.shape,
+                                  TensorSharding(factors, tensor));
+    };
+    lhs = HloInstruction::CreateParameter(0, shard(f.lhs), "lhs");
+    rhs = HloInstruction::CreateParameter(1, shard(f.rhs), "rhs");
+    dot = whole.CloneWithNewOperands(shard(f.result), {lhs.get(), rhs.get()});
+  }
+  std::unique_ptr<HloInstruction> lhs, rhs, dot;
+};
+
+}  // namespace
+
 // A ring hides the shorter of the two. What travels both ways first goes to the
 // neighbor, when nothing hides it.
 bool SpmdPartitioningVisitor::RingTakesLess(HloInstruction* hlo,
@@ -61,7 +89,8 @@ bool SpmdPartitioningVisitor::RingTakesLess(HloInstruction* hlo,
           ring.scatters ? f.result.sharding : ring.shardings[ring.moving]));
   std::vector<std::vector<int64_t>> rings = ring.rings;
   const auto devices = CreateReplicaGroups(rings);
-  const double computing = GetComputationTimeInMilliSec(hlo);
+  const LocalDot local(*hlo, f, ring);
+  const double computing = GetComputationTimeInMilliSec(local.dot.get());
   const double sending = GetCommunicationTimeInMilliSec(bytes, *devices);
   if (computing <= 0 || sending <= 0) return true;
   const double first =

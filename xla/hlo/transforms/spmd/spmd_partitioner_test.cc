@@ -354,11 +354,15 @@ struct Times {
 };
 Times times;
 int64_t sent_bytes = 0;
+std::string computed;
 
 class TimingVisitor : public SpmdPartitioningVisitor {
  public:
   using SpmdPartitioningVisitor::SpmdPartitioningVisitor;
   double GetComputationTimeInMilliSec(HloInstruction* hlo) override {
+    computed = hlo->operand(0)->shape().ToString() + " x " +
+               hlo->operand(1)->shape().ToString() + " = " +
+               hlo->shape().ToString();
     return times.computing;
   }
   double GetCommunicationTimeInMilliSec(
@@ -397,6 +401,7 @@ ENTRY e {
   };
   EXPECT_TRUE(is_ring({}));
   EXPECT_EQ(sent_bytes, 6 * 12 * 4);
+  EXPECT_EQ(computed, "f32[2,6] x f32[6,12] = f32[2,12]");
   EXPECT_TRUE(is_ring({10, 4, 1}));
   EXPECT_FALSE(is_ring({10, 4, 2}));
   EXPECT_TRUE(is_ring({0, 4, 2}));
