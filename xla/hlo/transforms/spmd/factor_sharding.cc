@@ -147,13 +147,12 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       cost += reshard_bytes(tensor.shape, tensor.sharding, local);
       continue;
     }
-    const int64_t bytes = ShardBytes(tensor.shape, local);
     if (const auto scatter = ScatterSum(factors, tensor, summed)) {
-      const int64_t parts = scatter->split.dimension(scatter->scattered);
+      const int64_t shard = ShardBytes(tensor.shape, tensor.sharding);
       const int64_t rest = scatter->split.dimension(scatter->rest);
-      cost += (parts - 1) * bytes / parts;
+      cost += (scatter->split.dimension(scatter->scattered) - 1) * shard;
       if (!KeepsAddends(scatter->split, scatter->rest, tensor)) {
-        cost += 2 * (rest - 1) * (bytes / parts) / rest;
+        cost += 2 * (rest - 1) * shard / rest;
       }
       continue;
     }
@@ -162,7 +161,8 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
         KeepsAddends(factors, *cut, tensor)) {
       continue;
     }
-    const int64_t sent = (addends - 1) * bytes / addends;
+    const int64_t sent =
+        (addends - 1) * ShardBytes(tensor.shape, local) / addends;
     cost += 2 * sent + reshard_bytes(tensor.shape, local, tensor.sharding);
   }
   return cost;
@@ -234,6 +234,11 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
     const int64_t parts = wanted / present;
     if (parts < 2 || wanted % present != 0 || addends % parts != 0) continue;
     if (present > 1 && result.shape.dimensions(d) % wanted != 0) continue;
+    // With padding, which is scattered, too, an all-reduce may take less.
+    const Shape shard = MakePartitionedShape(result.shape, result.sharding);
+    const Shape local =
+        MakePartitionedShape(result.shape, TensorSharding(factors, result));
+    if (shard.dimensions(d) * parts > 2 * local.dimensions(d)) continue;
     for (const bool major : {true, false}) {
       ScatteredSum sum{d,
                        hlo_sharding_util::SplitShardingDimension(

@@ -262,7 +262,7 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
                                   operands[0]->shape().dimensions(), &b_),
                   &b_);
   }
-  const HloSharding local_sharding =
+  HloSharding local_sharding =
       HloSharding::Single(hlo->shape(), operand_sharding);
   HloInstruction* local = b_.AddInstruction(HloInstruction::CreateScatter(
       MakePartitionedShape(hlo->shape(), local_sharding), operands,
@@ -273,9 +273,10 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
       scatter->unique_indices() &&
           EvenlyPartitions(hlo->operand(count)->shape(), indices_sharding)));
   if (!combined.empty()) {
-    local = partitioner_->AllReduceAlongShardingDims(
-        &b_, local, *factors, next_channel_id_, combined,
-        collective_ops_creator_, hlo->to_apply());
+    ShardedSum sum = SumAddends(local, *factors, f.result, f.combined,
+                                MakePartitioningState(), hlo->to_apply());
+    local = sum.sum;
+    local_sharding = std::move(sum.sharding);
   }
   Finish(hlo, local, local_sharding);
   return absl::OkStatus();
