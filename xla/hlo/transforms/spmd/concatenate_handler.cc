@@ -58,7 +58,8 @@ bool PiecesTakeLess(const HloInstruction& concat,
   const Shape& result = concat.shape();
   const auto places = PlacesInConcatenation(concat);
   double in_pieces = RouteBytes(result, cut, wanted);
-  double as_whole = RouteBytes(result, whole, wanted);
+  double as_whole = RouteBytes(result, whole, wanted) -
+                    BytesSavedByTuples(concat, wanted, whole);
   for (int64_t i = 0; i < operands.size(); ++i) {
     const Shape& shape = operands[i].base_shape();
     const HloSharding& present = operands[i].sharding();
@@ -73,9 +74,12 @@ bool PiecesTakeLess(const HloInstruction& concat,
       return false;
     }
     in_pieces += BytesOfWindows(shape, present, cut, result, places[i]);
-    as_whole += RouteBytes(shape, present, whole);
+    if (!operands[i].IsAlso(whole)) {
+      as_whole += RouteBytes(shape, present, whole);
+    }
   }
-  return in_pieces < as_whole;
+  // Prices count local slices as a small part of a byte.
+  return in_pieces + 1 <= as_whole;
 }
 
 // concatenate(f32[1] {replicated}, f32[7] {devices=[4]<=[4]}) on 4 devices
@@ -129,8 +133,11 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
   const HloSharding* cut = &hlo->sharding();
   std::vector<PartitionedHlo> operands;
   for (const HloInstruction* operand : hlo->operands()) {
-    operands.push_back(GetPartitionedHlo(operand));
-    if (!cut->IsTiledLeaf()) cut = &operands.back().sharding();
+    const PartitionedHlo& present = GetPartitionedHlo(operand);
+    if (!cut->IsTiledLeaf()) cut = &present.sharding();
+    operands.push_back(present.IsAlsoWhole()
+                           ? present.Reshard(HloSharding::Replicate())
+                           : present);
   }
   if (!cut->IsTiledLeaf()) return DefaultAction(hlo);
   const HloSharding sharding = WithWholeDims(*hlo, *cut, {dim});

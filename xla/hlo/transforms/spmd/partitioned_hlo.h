@@ -118,8 +118,9 @@ class PartitionedHlo {
   // The whole value on every device, or, of a sharding with manual subgroups,
   // on every device of a subgroup.
   PartitionedHlo Replicate() const;
-  // Whether Replicate has been called, so that it costs nothing any more.
-  bool IsAlsoWhole() const;
+  // Whether it has been brought to `sharding`, which costs nothing any more.
+  bool IsAlso(const HloSharding& sharding) const;
+  bool IsAlsoWhole() const { return IsAlso(HloSharding::Replicate()); }
   // Whole along `dims`, unchanged along the others.
   HloInstruction* ReplicatePartial(absl::Span<const int64_t> dims) const;
 

@@ -85,10 +85,10 @@ PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
   return result;
 }
 
-bool PartitionedHlo::IsAlsoWhole() const {
+bool PartitionedHlo::IsAlso(const HloSharding& sharding) const {
   const auto cached = state_.reshard_cache->per_hlo_cache.find(hlo_);
   return cached != state_.reshard_cache->per_hlo_cache.end() &&
-         cached->second.reshard_cache.contains(HloSharding::Replicate());
+         cached->second.reshard_cache.contains(sharding);
 }
 
 PartitionedHlo PartitionedHlo::ReshardTuple(const HloSharding& target) const {

@@ -23,8 +23,8 @@
 #include "xla/shape_util.h"
 #include "xla/util.h"
 
-// Slice, pad, reduce-window, reverse: a shard of the result reads
-// an interval of the operand along each dimension.
+// Slice, pad, reduce-window, reverse: a shard of the result reads an interval
+// of the operand along each dimension.
 
 namespace xla::spmd {
 namespace {
@@ -74,7 +74,7 @@ std::optional<double> BytesUnder(const HloInstruction& hlo,
     bytes += BytesOfWindows(operand, operands[i], sharding, result, windows) +
              RouteBytes(result, sharding, wanted);
   }
-  return bytes;
+  return bytes - BytesSavedByTuples(hlo, WantedSharding(hlo, 0), sharding);
 }
 
 std::vector<int64_t> MovedDims(absl::Span<const WindowDim> windows) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/reshard_route.h"
@@ -68,13 +69,19 @@ HloInstruction* CutOutOfWhole(HloInstruction* whole, int64_t dim,
                               const std::vector<int64_t>& ordinals,
                               HloInstruction* pad_value,
                               const PartitionedHlo::PartitioningState& state) {
-  const auto [first, last] = absl::c_minmax_element(intervals.start);
+  const int64_t whole_size = whole->shape().dimensions(dim);
+  // Far away from the whole, an interval has nothing of it wherever it is.
+  std::vector<int64_t> starts;
+  for (int64_t start : intervals.start) {
+    starts.push_back(std::clamp(start, -intervals.size, whole_size));
+  }
+  const auto [first, last] = absl::c_minmax_element(starts);
   const int64_t low = *first;
   PaddingConfig padding =
       MakeNoPaddingConfig(whole->shape().dimensions().size());
   padding.mutable_dimensions(dim)->set_edge_padding_low(-low);
   padding.mutable_dimensions(dim)->set_edge_padding_high(
-      *last + intervals.size - whole->shape().dimensions(dim));
+      *last + intervals.size - whole_size);
   if (pad_value == nullptr) {
     pad_value =
         CreateScalar(LiteralUtil::Zero(whole->shape().element_type()), state.b);
@@ -86,7 +93,7 @@ HloInstruction* CutOutOfWhole(HloInstruction* whole, int64_t dim,
       HloInstruction::CreatePad(shape, whole, pad_value, padding));
   std::vector<int64_t> table;
   for (int64_t ordinal : ordinals) {
-    table.push_back(intervals.start[ordinal] - low);
+    table.push_back(starts[ordinal] - low);
   }
   return WindowAt(padded, dim,
                   TableLookup(table, S32, state.partition_id, state.b),
@@ -227,6 +234,18 @@ HloInstruction* FetchWindows(const PartitionedHlo& operand,
                             pad_value, state);
   }
   return local;
+}
+
+double BytesSavedByTuples(const HloInstruction& hlo, const HloSharding& wanted,
+                          const HloSharding& sharding) {
+  if (!hlo.shape().IsArray() || sharding == wanted) return 0;
+  const bool is_read =
+      absl::c_any_of(hlo.users(), [&](const HloInstruction* user) {
+        return user->opcode() == HloOpcode::kTuple && user->has_sharding() &&
+               user->sharding().GetSubSharding(
+                   user->shape(), {user->operand_index(&hlo)}) == sharding;
+      });
+  return is_read ? RouteBytes(hlo.shape(), wanted, sharding) : 0;
 }
 
 // Per device start offsets come from a table.

@@ -85,6 +85,12 @@ HloInstruction* FetchWindows(const PartitionedHlo& operand,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value);
 
+// What tuples that take the result under `sharding` do not receive if it is
+// computed so, before it is brought to `wanted`: that form remains at hand.
+// Other readers may well be computed where their operands are.
+double BytesSavedByTuples(const HloInstruction& hlo, const HloSharding& wanted,
+                          const HloSharding& sharding);
+
 // Slices the shard out of a local result, along dimensions that move and are
 // cut.
 HloInstruction* CutWindowResult(HloInstruction* local,
