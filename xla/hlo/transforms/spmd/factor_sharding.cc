@@ -152,7 +152,7 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       const int64_t rest = scatter->split.dimension(scatter->rest);
       cost += (scatter->split.dimension(scatter->scattered) - 1) * shard;
       if (!KeepsAddends(scatter->split, scatter->rest, tensor)) {
-        cost += 2 * (rest - 1) * shard / rest;
+        cost += 2.0 * (rest - 1) * shard / rest;
       }
       continue;
     }
@@ -161,9 +161,8 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
         KeepsAddends(factors, *cut, tensor)) {
       continue;
     }
-    const int64_t sent =
-        (addends - 1) * ShardBytes(tensor.shape, local) / addends;
-    cost += 2 * sent + reshard_bytes(tensor.shape, local, tensor.sharding);
+    cost += 2.0 * (addends - 1) * ShardBytes(tensor.shape, local) / addends +
+            reshard_bytes(tensor.shape, local, tensor.sharding);
   }
   return cost;
 }
