@@ -419,9 +419,11 @@ absl::StatusOr<int64_t> KernelFrame::EmitLoop(
     RETURN_IF_ERROR(EmitPacked(*results[0]));
     return 1;
   }
-  if (IsSearchOfBlock(*results[0])) {
-    RETURN_IF_ERROR(EmitSearchOfBlock(*results[0]));
-    for (const Result* result : results.subspan(1)) {
+  for (const Result* search : results) {
+    if (!IsSearchOfBlock(*search)) continue;
+    RETURN_IF_ERROR(EmitSearchOfBlock(*search));
+    for (const Result* result : results) {
+      if (result == search) continue;
       RETURN_IF_ERROR(EmitLoop({result}).status());
     }
     return 1;
