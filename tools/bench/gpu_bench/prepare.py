@@ -37,7 +37,8 @@ def program_facts(folder):
                          if n.strip()]}
             for line in body.splitlines()]
 
-  return {"kernels": len(re.findall(r"__global__ void \w+_kernel\(", text)),
+  kernel = r"__global__ void (?:__launch_bounds__\([^)]*\) )?\w+_kernel\("
+  return {"kernels": len(re.findall(kernel, text)),
           "memory_bytes": int(re.search(r"kMemoryBytes = (\d+)", text).group(1)),
           "inputs": arrays("kInputs"), "results": arrays("kResults")}
 
