@@ -74,7 +74,11 @@ std::optional<double> BytesUnder(const HloInstruction& hlo,
     bytes += BytesOfWindows(operand, operands[i], sharding, result, windows) +
              RouteBytes(result, sharding, wanted);
   }
-  return bytes - BytesSavedByTuples(hlo, WantedSharding(hlo, 0), sharding);
+  // To reduce windows on all devices is work.
+  if (hlo.opcode() != HloOpcode::kReduceWindow) {
+    bytes -= BytesSavedByTuples(hlo, WantedSharding(hlo, 0), sharding);
+  }
+  return bytes;
 }
 
 std::vector<int64_t> MovedDims(absl::Span<const WindowDim> windows) {
