@@ -102,13 +102,14 @@ TEST(SpmdOptionsTest, PreferredMethodsOfScattersGoFirst) {
   SpmdPartitionerOptions options = Defaults();
   options.preferred_scatter_partition_methods = {
       GatherScatterPartitioningMethod::kIndexPassthrough};
-  EXPECT_THAT(Partitioned(kScatter, options), HasSubstr("all-reduce("));
+  EXPECT_THAT(Partitioned(kScatter, options), HasSubstr("reduce-scatter("));
   options.preferred_scatter_partition_methods = {
       GatherScatterPartitioningMethod::kTrivialSlicedOperand};
-  EXPECT_THAT(Partitioned(kScatter, options), Not(HasSubstr("all-reduce(")));
+  EXPECT_THAT(Partitioned(kScatter, options),
+              Not(HasSubstr("reduce-scatter(")));
 }
 
-// Many updates of few rows: all-reducing these is what takes least.
+// Many updates of few rows: to add these up is what takes least.
 TEST(SpmdOptionsTest, PreferredMethodsOfScattersMayMoveMore) {
   const std::string text = absl::StrReplaceAll(
       kScatter, {{"s32[2,1]", "s32[32,1]"}, {"f32[2,64]", "f32[32,64]"}});
