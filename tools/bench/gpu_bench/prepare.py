@@ -61,7 +61,7 @@ def prepare_variant(flags, path, folder, options):
   os.makedirs(folder, exist_ok=True)
   optimized = os.path.join(folder, "optimized.hlo")
   begin = time.time()
-  run([flags.hlo_opt, path, "--pipeline=gpu", "--device=h100",
+  run([flags.hlo_opt, path, "--pipeline=gpu", "--for=own", "--device=h100",
        "--num-partitions=1", *options, "-o", optimized], flags.limit)
   run([flags.hlo_opt, optimized, "--passes=", "--device=h100", "--emit=cuda",
        "-o", folder], flags.limit)
