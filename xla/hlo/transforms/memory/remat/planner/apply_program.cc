@@ -209,6 +209,8 @@ class Writer {
       if (tie != nullptr) {
         TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(tie));
         operands[0] = TiedTo(tie, now, operands[0]);
+        // Clones read it, too, for which it is placed already.
+        latest_[operands[0]] = {operands[0], {operands[0]->mutable_operand(0)}};
       }
       TF_RETURN_IF_ERROR(SetOperands(inst, operands));
       Append(inst);

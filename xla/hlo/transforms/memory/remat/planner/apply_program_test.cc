@@ -224,6 +224,49 @@ TEST(ApplyProgramTest, WhatScattersAddToWaits) {
               ElementsAre("z ", "u p", "i ", "s z", "r s i u"));
 }
 
+// Its clones read what it reads itself, which is placed once.
+TEST(ApplyProgramTest, WhatScattersAddToWaitsAndRunsAgain) {
+  EXPECT_THAT(
+      Written(R"(
+  z = f32[] constant(0)
+  s = f32[1024]{0} broadcast(z), dimensions={}
+  u = f32[8]{0} exponential(p)
+  i = s32[8]{0} iota(), iota_dimension=0
+  r = f32[1024]{0} scatter(s, i, u), to_apply=sum,
+    update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1
+  v = f32[8]{0} cosine(u)
+  q = f32[1024]{0} scatter(s, i, v), to_apply=sum,
+    update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1
+  ROOT t = (f32[1024]{0}, f32[1024]{0}) tuple(r, q))",
+              "p z u i s r v s q", &kNoneFused),
+      ElementsAre("z ", "u p", "i ", "tuple z u", "opt-barrier tuple",
+                  "get-tuple-element opt-barrier",
+                  "get-tuple-element.1 opt-barrier", "s get-tuple-element",
+                  "r s i get-tuple-element.1", "v get-tuple-element.1",
+                  "s.remat get-tuple-element", "q s.remat i v", "t r q"));
+}
+
+// Neither what is made of other values nor what is added.
+TEST(ApplyProgramTest, OtherOperandsOfScattersDoNotWait) {
+  EXPECT_THAT(Written(R"(
+  z = f32[] constant(0)
+  a = f32[1024]{0} broadcast(z), dimensions={}
+  i = s32[1024,1]{1,0} iota(), iota_dimension=0
+  u = f32[8]{0} exponential(p)
+  m = f32[] reduce(u, z), dimensions={0}, to_apply=sum
+  s = f32[1024]{0} broadcast(m), dimensions={}
+  r = f32[1024]{0} scatter(s, i, a), to_apply=sum,
+    update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1
+  n = f32[8]{0} negate(u)
+  ROOT t = (f32[1024]{0}, f32[8]{0}) tuple(r, n))",
+                      "p z i u m a s r n", &kNoneFused),
+              ElementsAre("z ", "i ", "u p", "m u z", "a z", "s m", "r s i a",
+                          "n u", "t r n"));
+}
+
 // Only its done may read what was started.
 TEST(ApplyProgramTest, WaitsForNothingThatIsStillOnItsWay) {
   EXPECT_THAT(Written(R"(
