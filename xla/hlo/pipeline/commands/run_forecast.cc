@@ -5,8 +5,10 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -52,6 +54,26 @@ double ArrayBytes(const Shape& shape) {
 bool RunsCallees(HloOpcode opcode) {
   return opcode == HloOpcode::kWhile || opcode == HloOpcode::kConditional ||
          opcode == HloOpcode::kCall || opcode == HloOpcode::kAsyncStart;
+}
+
+// The computations that do work of their own. Work of others, such as bodies of
+// fusions, is that of what calls them.
+absl::flat_hash_set<const HloComputation*> FindWorking(
+    const HloModule& module) {
+  std::vector<const HloComputation*> found = {module.entry_computation()};
+  absl::flat_hash_set<const HloComputation*> working(found.begin(),
+                                                     found.end());
+  while (!found.empty()) {
+    const HloComputation* computation = found.back();
+    found.pop_back();
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (!RunsCallees(instruction->opcode())) continue;
+      for (const HloComputation* callee : instruction->called_computations()) {
+        if (working.insert(callee).second) found.push_back(callee);
+      }
+    }
+  }
+  return working;
 }
 
 }  // namespace
@@ -143,10 +165,12 @@ std::function<absl::Status(int64_t, const HloInstruction*)> RunForecast::Watch(
     double max_operations, absl::string_view name, std::ostream* err) const {
   absl::flat_hash_map<const HloInstruction*, double> known;
   return [this, max_operations, name = std::string(name), err, known,
-          total = 0.0, next = absl::Now() + absl::Seconds(1)](
+          working = FindWorking(module_), total = 0.0,
+          next = absl::Now() + absl::Seconds(1)](
              int64_t, const HloInstruction* instruction) mutable {
     auto [it, is_new] = known.try_emplace(instruction, 1.0);
-    if (is_new && !RunsCallees(instruction->opcode())) {
+    if (is_new && !RunsCallees(instruction->opcode()) &&
+        working.contains(instruction->parent())) {
       it->second = std::max(1.0, OperationsOf(*instruction));
     }
     total += it->second;
