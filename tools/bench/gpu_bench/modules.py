@@ -10,8 +10,8 @@ LESS = ("less { x = KIND[] parameter(0) y = KIND[] parameter(1) "
         "ROOT r = pred[] compare(x, y), direction=LT }")
 
 
-def pointwise(shapes, lines):
-  """Parameters a, b, ... of those shapes, and lines that end with a root."""
+def entry(shapes, lines):
+  """A computation of parameters a, b, ... and lines that end with a root."""
   parameters = [f"{chr(ord('a') + n)} = {shape} parameter({n})"
                 for n, shape in enumerate(shapes)]
   return "ENTRY e {\n  " + "\n  ".join(parameters + lines) + "\n}\n"
@@ -20,14 +20,14 @@ def pointwise(shapes, lines):
 def reduction(kind, dims, over):
   left = ",".join(str(d) for n, d in enumerate(dims) if n not in over)
   shape = f"{kind}[{','.join(map(str, dims))}]"
-  return ADD.replace("KIND", kind) + "\n" + pointwise([shape], [
+  return ADD.replace("KIND", kind) + "\n" + entry([shape], [
       f"zero = {kind}[] constant(0)",
       f"ROOT r = {kind}[{left}] reduce(a, zero), "
       f"dimensions={{{','.join(map(str, over))}}}, to_apply=add"])
 
 
 def dot(a, b, out, contracting, batch=""):
-  return pointwise([a, b], [
+  return entry([a, b], [
       f"ROOT r = {out} dot(a, b), lhs_contracting_dims={{{contracting[0]}}}, "
       f"rhs_contracting_dims={{{contracting[1]}}}" + batch])
 
@@ -36,7 +36,7 @@ def convolution(kind, images, size, features, window, stride=1):
   taps = f"{kind}[{window},{window},{features},{features}]"
   pad = window // 2
   out = (size + 2 * pad - window) // stride + 1
-  return pointwise([f"{kind}[{images},{size},{size},{features}]", taps], [
+  return entry([f"{kind}[{images},{size},{size},{features}]", taps], [
       f"ROOT r = {kind}[{images},{out},{out},{features}] convolution(a, b), "
       f"window={{size={window}x{window} stride={stride}x{stride} "
       f"pad={pad}_{pad}x{pad}_{pad}}}, dim_labels=b01f_01io->b01f"])
@@ -44,7 +44,7 @@ def convolution(kind, images, size, features, window, stride=1):
 
 def softmax(kind, rows, row):
   t, r = f"{kind}[{rows},{row}]", f"{kind}[{rows}]"
-  return (ADD + "\n" + MAX).replace("KIND", kind) + "\n" + pointwise([t], [
+  return (ADD + "\n" + MAX).replace("KIND", kind) + "\n" + entry([t], [
       f"zero = {kind}[] constant(0)", f"least = {kind}[] constant(-inf)",
       f"m = {r} reduce(a, least), dimensions={{1}}, to_apply=max",
       f"ms = {t} broadcast(m), dimensions={{0}}",
@@ -55,7 +55,7 @@ def softmax(kind, rows, row):
 
 def layer_norm(rows, row):
   t, r = f"f32[{rows},{row}]", f"f32[{rows}]"
-  return ADD.replace("KIND", "f32") + "\n" + pointwise([t, f"f32[{row}]"], [
+  return ADD.replace("KIND", "f32") + "\n" + entry([t, f"f32[{row}]"], [
       "zero = f32[] constant(0)", f"n = f32[] constant({row})",
       "eps = f32[] constant(1e-5)", f"ns = {r} broadcast(n), dimensions={{}}",
       f"s = {r} reduce(a, zero), dimensions={{1}}, to_apply=add",
@@ -72,7 +72,7 @@ def group_norm(images, size, features, groups):
   """As in resnets and diffusion: sums over pixels and features of a group."""
   t = f"f32[{images},{size},{size},{groups},{features // groups}]"
   r, count = f"f32[{images},{groups}]", size * size * features // groups
-  return ADD.replace("KIND", "f32") + "\n" + pointwise([t], [
+  return ADD.replace("KIND", "f32") + "\n" + entry([t], [
       "zero = f32[] constant(0)", f"n = f32[] constant({count})",
       "eps = f32[] constant(1e-5)", f"ns = {r} broadcast(n), dimensions={{}}",
       f"s = {r} reduce(a, zero), dimensions={{1,2,4}}, to_apply=add",
@@ -101,7 +101,7 @@ def adam(elements):
             f"scaled = {t} multiply(step, rate)",
             f"p = {t} subtract(a, scaled)",
             f"ROOT r = ({t}, {t}, {t}) tuple(p, m, v)"]
-  return pointwise([t] * 4, lines)
+  return entry([t] * 4, lines)
 
 
 def gelu(kind, elements):
@@ -110,7 +110,7 @@ def gelu(kind, elements):
   for name, value in (("half", 0.5), ("one", 1), ("root", 0.70710678)):
     lines += [f"{name}s = {kind}[] constant({value})",
               f"{name} = {t} broadcast({name}s), dimensions={{}}"]
-  return pointwise([t], lines + [
+  return entry([t], lines + [
       f"x = {t} multiply(a, root)", f"e = {t} erf(x)", f"y = {t} add(e, one)",
       f"h = {t} multiply(a, half)", f"ROOT r = {t} multiply(h, y)"])
 
@@ -118,29 +118,29 @@ def gelu(kind, elements):
 def transpose(kind, dims, order):
   shape = ",".join(map(str, dims))
   turned = ",".join(str(dims[n]) for n in order)
-  return pointwise([f"{kind}[{shape}]"], [
+  return entry([f"{kind}[{shape}]"], [
       f"ROOT r = {kind}[{turned}] transpose(a), "
       f"dimensions={{{','.join(map(str, order))}}}"])
 
 
 def sorted_rows(rows, row):
   t = f"f32[{rows},{row}]"
-  return LESS.replace("KIND", "f32") + "\n" + pointwise(
+  return LESS.replace("KIND", "f32") + "\n" + entry(
       [t], [f"ROOT r = {t} sort(a), dimensions={{1}}, to_apply=less"])
 
 
-GATHER = pointwise(["f32[65536,512]", "s32[65536,1]"], [
+GATHER = entry(["f32[65536,512]", "s32[65536,1]"], [
     "ROOT r = f32[65536,512] gather(a, b), offset_dims={1}, "
     "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
     "slice_sizes={1,512}"])
-SCATTER = ADD.replace("KIND", "f32") + "\n" + pointwise(
+SCATTER = ADD.replace("KIND", "f32") + "\n" + entry(
     ["f32[65536,512]", "s32[4096,1]", "f32[4096,512]"], [
         "ROOT r = f32[65536,512] scatter(a, b, c), update_window_dims={1}, "
         "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
         "index_vector_dim=1, to_apply=add"])
-CONCAT = pointwise(["f32[4096,4096]"] * 2, [
+CONCAT = entry(["f32[4096,4096]"] * 2, [
     "ROOT r = f32[4096,8192] concatenate(a, b), dimensions={1}"])
-SLICE_PAD = pointwise(["f32[8192,8192]"], [
+SLICE_PAD = entry(["f32[8192,8192]"], [
     "s = f32[8000,8000] slice(a), slice={[100:8100],[100:8100]}",
     "zero = f32[] constant(0)",
     "ROOT r = f32[8003,8005] pad(s, zero), padding=1_2x2_3"])
@@ -148,9 +148,9 @@ BATCH = ", lhs_batch_dims={0}, rhs_batch_dims={0}"
 
 MODULES = {
     "adam": adam(1 << 24),
-    "add_f32": pointwise(["f32[8192,8192]"] * 2,
+    "add_f32": entry(["f32[8192,8192]"] * 2,
                          ["ROOT r = f32[8192,8192] add(a, b)"]),
-    "odd_f32": pointwise(["f32[8191,8001]"],
+    "odd_f32": entry(["f32[8191,8001]"],
                          ["ROOT r = f32[8191,8001] tanh(a)"]),
     "all_f32": reduction("f32", [8192, 8192], [0, 1]),
     "row_f32": reduction("f32", [8192, 8192], [1]),
