@@ -232,6 +232,7 @@ absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
   run.inputs = options.inputs;
   run.path = path;
   run.other_path = options.compare;
+  run.max_flops = options.max_flops;
   run.meaning.max_steps = options.max_steps;
   TF_ASSIGN_OR_RETURN(run.meaning.memory_limit_bytes, MemoryBytes(options));
   if (!options.tolerance.empty()) {

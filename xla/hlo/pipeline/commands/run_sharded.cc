@@ -11,6 +11,7 @@
 #include "xla/hlo/evaluator/run/sharded_meaning.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/pipeline/commands/run_forecast.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
 #include "xla/literal.h"
 #include "xla/shape_util.h"
@@ -32,6 +33,16 @@ bool SameParameters(const HloComputation* a, const HloComputation* b) {
   }
   return ShapeUtil::Compatible(a->root_instruction()->shape(),
                                b->root_instruction()->shape());
+}
+
+absl::Status CheckForecast(const ShardedRun& run, const std::string& path,
+                           const HloModule& module, int64_t devices) {
+  const absl::Status status =
+      RunForecast(module, devices)
+          .Check(run.max_flops, run.meaning.memory_limit_bytes);
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
 }
 
 }  // namespace
@@ -61,6 +72,9 @@ absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
                       ShardingsBetween(module, other, run.partitions));
   const int64_t replicas =
       std::max<int64_t>(module.config().replica_count(), 1);
+  TF_RETURN_IF_ERROR(CheckForecast(run, run.path, module, replicas));
+  TF_RETURN_IF_ERROR(
+      CheckForecast(run, run.other_path, other, replicas * partitions));
   TF_ASSIGN_OR_RETURN(std::vector<std::vector<Literal>> inputs,
                       ReadRunInputs(module, replicas, run.inputs));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<ShardedMeaning> meaning,

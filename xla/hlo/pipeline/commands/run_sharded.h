@@ -25,12 +25,15 @@ struct ShardedRun {
   std::string other_path;
   // 0: as the other module's header says.
   int64_t partitions = 0;
+  // HloRunOptions::max_flops.
+  double max_flops = -1;
   MeaningOptions meaning;
 };
 
 // Runs a module once per replica, and the program of one device on all of them
 // with the arguments split; see ShardedMeaning. Says "equal" on `out`, or
-// fails with the first difference (Aborted).
+// fails with the first difference (Aborted). ResourceExhausted if a run goes
+// beyond the limits by forecast.
 absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
                             const HloModule& other, std::ostream& out);
 
