@@ -7,10 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -23,9 +28,75 @@
 namespace xla {
 namespace {
 
+// A loop keeps what another one reads, which can be computed there instead.
+constexpr absl::string_view kLoops = R"(
+fcond {
+  s = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+fbody {
+  s = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  h = f32[8]{0} get-tuple-element(s), index=1
+  hs = f32[4,8]{1,0} get-tuple-element(s), index=2
+  xs = f32[4,8]{1,0} get-tuple-element(s), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[8]{0} tanh(h)
+  hr = f32[1,8]{1,0} reshape(h)
+  hs2 = f32[4,8]{1,0} dynamic-update-slice(hs, hr, i, zero)
+  yr = f32[1,8]{1,0} reshape(y)
+  xs2 = f32[4,8]{1,0} dynamic-update-slice(xs, yr, i, zero)
+  ROOT t = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) tuple(j, y, hs2, xs2)
+}
+bbody {
+  s = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  g = f32[8]{0} get-tuple-element(s), index=1
+  hs = f32[4,8]{1,0} get-tuple-element(s), index=2
+  xs = f32[4,8]{1,0} get-tuple-element(s), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  three = s32[] constant(3)
+  j = s32[] add(i, one)
+  k = s32[] subtract(three, i)
+  hi = f32[1,8]{1,0} dynamic-slice(hs, k, zero), dynamic_slice_sizes={1,8}
+  xi = f32[1,8]{1,0} dynamic-slice(xs, k, zero), dynamic_slice_sizes={1,8}
+  m = f32[1,8]{1,0} multiply(hi, xi)
+  mr = f32[8]{0} reshape(m)
+  g2 = f32[8]{0} add(g, mr)
+  ROOT t = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) tuple(j, g2, hs, xs)
+}
+bcond {
+  s = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+)";
+constexpr absl::string_view kRunLoops = R"(
+  izero = s32[] constant(0)
+  fzero = f32[] constant(0)
+  stack = f32[4,8]{1,0} broadcast(fzero), dimensions={}
+  stack2 = f32[4,8]{1,0} broadcast(fzero), dimensions={}
+  p = f32[8]{0} broadcast(p0), dimensions={}
+  init = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) tuple(izero, p, stack, stack2)
+  fw = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) while(init), condition=fcond, body=fbody
+  y = f32[8]{0} get-tuple-element(fw), index=1
+  hs = f32[4,8]{1,0} get-tuple-element(fw), index=2
+  xs = f32[4,8]{1,0} get-tuple-element(fw), index=3
+  init2 = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) tuple(izero, y, hs, xs)
+  bw = (s32[], f32[8]{0}, f32[4,8]{1,0}, f32[4,8]{1,0}) while(init2), condition=bcond, body=bbody
+  z = f32[8]{0} get-tuple-element(bw), index=1
+  t0 = f32[] reduce(z, fzero), dimensions={0}, to_apply=add
+)";
+
 // A training step of layers of different widths: what waits for the backward
 // pass is all there is. Then scalars, to have more than 500 instructions.
-std::unique_ptr<HloModule> MakeLayers() {
+std::unique_ptr<HloModule> MakeLayers(bool with_loops = false) {
   constexpr int kLayers = 12;
   constexpr int kScalars = 450;
   uint32_t random = 1;
@@ -35,9 +106,10 @@ add {
   y = f32[] parameter(1)
   ROOT s = f32[] add(x, y)
 }
-ENTRY main {
-  t0 = f32[] parameter(0)
 )";
+  absl::StrAppend(&text, with_loops ? kLoops : "", "ENTRY main {\n",
+                  with_loops ? "  p0" : "  t0", " = f32[] parameter(0)\n",
+                  with_loops ? kRunLoops : "");
   for (int i = 1; i <= kLayers; ++i) {
     random = random * 1664525 + 1013904223;
     const std::string row = absl::StrCat("f32[", 256 << (random >> 30), "]{0}");
@@ -159,6 +231,43 @@ TEST_F(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
 // Where nothing fits, plans for higher limits may need least.
 TEST_F(MeasuredSearchTest, LooksAboveALimitThatIsTooLow) {
   PlanFor(40, /*met=*/false);
+}
+
+// Few measurements find the variant that the compiler likes better, and all
+// others go to its plans.
+TEST(MeasuredLoopsTest, SpendsMeasurementsOnTheBestVariant) {
+  const std::unique_ptr<HloModule> module = MakeLayers(/*with_loops=*/true);
+  auto peak = ComputeRematPeak(*module, module->schedule());
+  ASSERT_TRUE(peak.ok()) << peak.status();
+  const int64_t as_is = peak->bytes;
+  int64_t of_variant = 0, measured = 0;
+  RematPlanOptions options;
+  options.reschedule = options.fuse = false;
+  options.fused.emplace();
+  options.max_measured = 24;
+  options.limit_bytes = as_is / 4;
+  options.peak = [&](const HloModule& planned) -> absl::StatusOr<int64_t> {
+    auto now = ComputeRematPeak(planned, planned.schedule());
+    if (!now.ok()) return now.status();
+    ++measured;
+    // The second loop computes what it read.
+    const auto has = [](const HloComputation* computation, HloOpcode opcode) {
+      return absl::c_any_of(
+          computation->instructions(),
+          [=](const HloInstruction* inst) { return inst->opcode() == opcode; });
+    };
+    const bool is_variant = absl::c_any_of(
+        planned.computations(), [&](const HloComputation* computation) {
+          return has(computation, HloOpcode::kDynamicSlice) &&
+                 has(computation, HloOpcode::kTanh);
+        });
+    of_variant += is_variant;
+    if (now->bytes >= as_is) return now->bytes;
+    return now->bytes + as_is * (is_variant ? 2 : 6) / 10;
+  };
+  auto result = PlanRematerialization(module->Clone("").get(), options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(of_variant, measured / 2);
 }
 
 // A planner for a small random module.
