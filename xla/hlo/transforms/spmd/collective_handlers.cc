@@ -99,12 +99,7 @@ absl::Status SpmdPartitioningVisitor::CollectiveOfShards(HloInstruction* hlo,
   if (!KeepsToShards(*hlo, sharding, num_partitions_)) {
     return DefaultAction(hlo);
   }
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding),
-             {Operand(hlo, 0, sharding)})),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {Operand(hlo, 0, sharding)}, sharding);
 }
 
 absl::Status SpmdPartitioningVisitor::HandleAllGather(HloInstruction* hlo) {

@@ -150,11 +150,7 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     wholes.push_back(Operand(hlo, i, sharding));
   }
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), wholes)),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, wholes, sharding);
 }
 
 }  // namespace xla::spmd

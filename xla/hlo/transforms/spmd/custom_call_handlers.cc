@@ -249,14 +249,10 @@ absl::Status SpmdPartitioningVisitor::HandleBatchedCall(HloInstruction* hlo,
       operands.push_back(Operand(hlo, i, sharding));
     }
   }
-  const HloSharding sharding = hlo->shape().IsTuple()
-                                   ? HloSharding::Tuple(hlo->shape(), leaves)
-                                   : leaves[0];
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), operands)),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, operands,
+                        hlo->shape().IsTuple()
+                            ? HloSharding::Tuple(hlo->shape(), leaves)
+                            : leaves[0]);
 }
 
 }  // namespace xla::spmd

@@ -116,11 +116,7 @@ absl::Status SpmdPartitioningVisitor::HandleBitcastConvert(
   if (rank > operand_rank) sharding = ReplicatedOnDims(sharding, {rank - 1});
   for (int64_t d = 0; d < operand_rank; ++d) dims.push_back(d < rank ? d : -1);
   HloInstruction* operand = Operand(hlo, 0, MapShardingDims(sharding, dims));
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), {operand})),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {operand}, sharding);
 }
 
 absl::Status SpmdPartitioningVisitor::HandleOptimizationBarrier(
@@ -185,11 +181,7 @@ absl::Status SpmdPartitioningVisitor::HandleTranspose(HloInstruction* hlo) {
   }
   HloInstruction* local =
       operand.Reshard(MapShardingDims(sharding, inverse)).hlo();
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), {local})),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {local}, sharding);
 }
 
 }  // namespace xla::spmd

@@ -313,8 +313,8 @@ double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
 namespace {
 
-// Tiles along `preferred` factors, each as the first tensor has it that it is a
-// dimension of: of an operand that is read, not of its indices.
+// Tiles along `preferred` factors, for each of them those of the first tensor
+// that has it: an operand that is read comes before its indices.
 int64_t PresentTiles(int64_t num_factors,
                      absl::Span<const FactorTensor> tensors,
                      absl::Span<const int64_t> preferred) {

@@ -67,8 +67,8 @@ using FactorPrice = std::function<double(const HloSharding& factors)>;
 //       all-reduce → the same with `addends` {unreduced}: the contracting
 //       factor, 0 bytes
 //
-// O(tensors squared *
-// factors) shardings, each O(rank) and more where devices are listed.
+// O(tensors squared * factors squared * divisors of a number of tiles)
+// shardings, each O(rank) and more where devices are listed.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed, double work = 0,

@@ -166,12 +166,7 @@ absl::Status SpmdPartitioningVisitor::HandleFft(HloInstruction* hlo) {
     return absl::OkStatus();
   }
   if (!IsCut(sharding)) return DefaultAction(hlo);
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding),
-             {Operand(hlo, 0, sharding)})),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {Operand(hlo, 0, sharding)}, sharding);
 }
 
 }  // namespace xla::spmd

@@ -43,11 +43,7 @@ absl::Status SpmdPartitioningVisitor::HandleTriangularSolve(
   if (!IsCut(sharding)) return DefaultAction(hlo);
   HloInstruction* matrix = Operand(hlo, 0, of_operand(0, sharding));
   HloInstruction* sides = Operand(hlo, 1, sharding);
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), {matrix, sides})),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {matrix, sides}, sharding);
 }
 
 }  // namespace xla::spmd

@@ -301,12 +301,7 @@ absl::Status SpmdPartitioningVisitor::HandleReshape(HloInstruction* hlo) {
            intervals->result);
     return absl::OkStatus();
   }
-  HloInstruction* local = Operand(hlo, 0, best->operand);
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(to, best->result), {local})),
-         best->result);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, {Operand(hlo, 0, best->operand)}, best->result);
 }
 
 }  // namespace xla::spmd

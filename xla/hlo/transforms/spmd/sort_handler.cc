@@ -222,12 +222,8 @@ absl::Status SpmdPartitioningVisitor::HandleSort(HloInstruction* hlo) {
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     operands.push_back(Operand(hlo, i, sharding));
   }
-  const HloSharding local = HloSharding::Single(hlo->shape(), sharding);
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), local), operands)),
-         local);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, operands,
+                        HloSharding::Single(hlo->shape(), sharding));
 }
 
 }  // namespace xla::spmd

@@ -22,6 +22,8 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util_internal.h"
@@ -390,6 +392,38 @@ TEST(RouteBytesTest, RememberedAsFound) {
     EXPECT_EQ(all(), found);
   }
   EXPECT_EQ(all(), found);
+}
+
+// One shard reads all others, which is as many pieces as there are shards. Not
+// all pieces can be tried with all shards.
+TEST(HaloPlanTest, ManyPiecesForOneOfManyShards) {
+  constexpr int64_t kShards = int64_t{1} << 18;
+  ShardIntervals intervals;
+  intervals.size = kShards;
+  intervals.start.assign(kShards, 0);
+  intervals.needed.assign(kShards, 0);
+  intervals.needed[1] = kShards;
+  const HaloPlan plan = PlanHaloExchange(kShards, 1, intervals);
+  EXPECT_EQ(plan.received, kShards - 1);
+  ASSERT_EQ(plan.pieces.size(), kShards);
+  EXPECT_TRUE(plan.pieces[1].own);
+  EXPECT_FALSE(plan.pieces[2].own);
+  EXPECT_THAT(plan.rounds[1].from, ElementsAre(2));
+  EXPECT_THAT(plan.rounds[1].to, ElementsAre(1));
+}
+
+TEST(BytesOfResultTest, SharesOfSumsAreNotRounded) {
+  FactorTensor result{*ParseShape("f32[1]"), HloSharding::Replicate(), {0}};
+  result.is_result = true;
+  EXPECT_DOUBLE_EQ(
+      BytesOfResult(Sharding("{devices=[1,3]<=[3]}"), result, /*summed=*/{1}),
+      2.0 * 2 * 4 / 3);
+  // Scattered among two devices, then summed up by three.
+  result.shape = *ParseShape("f32[2]");
+  result.sharding = Sharding("{devices=[2,3]<=[6] last_tile_dim_replicate}");
+  EXPECT_DOUBLE_EQ(
+      BytesOfResult(Sharding("{devices=[1,6]<=[6]}"), result, /*summed=*/{1}),
+      4 + 2.0 * 2 * 4 / 3);
 }
 
 TEST(VisitorTest, GroupsOfEveryReplica) {

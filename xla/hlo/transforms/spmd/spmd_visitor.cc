@@ -302,6 +302,16 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
 }
 
+absl::Status SpmdPartitioningVisitor::FinishOnShards(
+    HloInstruction* hlo, absl::Span<HloInstruction* const> operands,
+    const HloSharding& sharding) {
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(hlo->shape(), sharding), operands)),
+         sharding);
+  return absl::OkStatus();
+}
+
 namespace {
 
 // Larger arrays are not computed on every device for the sake of fewer bytes.
@@ -437,11 +447,7 @@ absl::Status SpmdPartitioningVisitor::LocalWithSharding(
     operands.push_back(alike ? Operand(hlo, i, sharding)
                              : ReplicatedOperand(hlo, i));
   }
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), operands)),
-         sharding);
-  return absl::OkStatus();
+  return FinishOnShards(hlo, operands, sharding);
 }
 
 // The fallback for instructions without a handler: gather all operands, compute

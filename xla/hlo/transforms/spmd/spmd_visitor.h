@@ -249,6 +249,11 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // sharding of `hlo`.
   void Finish(HloInstruction* hlo, HloInstruction* local,
               const HloSharding& sharding);
+  // Finish with the instruction itself, on operands that are cut as its result
+  // needs them under `sharding`.
+  absl::Status FinishOnShards(HloInstruction* hlo,
+                              absl::Span<HloInstruction* const> operands,
+                              const HloSharding& sharding);
 
   std::vector<WindowedDotGeneralLoop> windowed_dot_general_loops_;
 
@@ -280,7 +285,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   bool HandleDotAsRing(HloInstruction* hlo, const DotFactors& f);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status HandleInternalCall(HloInstruction* hlo);
-  // Whose first `batch_dims` dimensions are batches.
+  // A call whose first `batch_dims` dimensions are batches.
   absl::Status HandleBatchedCall(HloInstruction* hlo, int64_t batch_dims);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
   // What waits for others in `whole`, from which `partitioned` was made, waits
