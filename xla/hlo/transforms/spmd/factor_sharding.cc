@@ -28,8 +28,10 @@
 // that minimizes communication plus work.
 //
 // Candidates are the shardings that the tensors have already, merged in pairs
-// and all together, and each of these with one factor less; so there are
-// O(tensors^2 * factors) of them, each priced in O(tensors).
+// (with fewer tiles of one factor where they contradict each other) and all
+// together, and each of these with one factor less; so there are
+// O(tensors^2 * factors^2 * divisors of a number of tiles) of them, each priced
+// in O(tensors).
 
 namespace xla::spmd {
 namespace {

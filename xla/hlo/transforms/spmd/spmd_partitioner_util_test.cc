@@ -397,7 +397,7 @@ TEST(RouteBytesTest, RememberedAsFound) {
 // One shard reads all others, which is as many pieces as there are shards. Not
 // all pieces can be tried with all shards.
 TEST(HaloPlanTest, ManyPiecesForOneOfManyShards) {
-  constexpr int64_t kShards = int64_t{1} << 18;
+  constexpr int64_t kShards = int64_t{1} << 17;
   ShardIntervals intervals;
   intervals.size = kShards;
   intervals.start.assign(kShards, 0);
