@@ -51,8 +51,9 @@ bool PiecesTakeLess(const HloInstruction& concat,
   const HloSharding wanted = concat.sharding().IsSingleDeviceLeaf()
                                  ? HloSharding::Replicate()
                                  : concat.sharding();
-  if (concat.operand_count() > kMostPieces || !IsPriced(cut) ||
-      !IsPriced(whole) || !IsPriced(wanted)) {
+  if (concat.operand_count() > kMostPieces ||
+      ShardCountAtDim(cut, concat.concatenate_dimension()) == 1 ||
+      !IsPriced(cut) || !IsPriced(whole) || !IsPriced(wanted)) {
     return false;
   }
   const Shape& result = concat.shape();
