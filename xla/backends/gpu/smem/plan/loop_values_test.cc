@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_parser.h"
@@ -14,26 +17,43 @@
 namespace xla::gpu {
 namespace {
 
-// How many values of a loop over %k tell apart where an array of rows is
-// written, in the row, inside of another statement.
-size_t Values(int64_t trips, absl::string_view row, absl::string_view around) {
-  const absl::StatusOr<kir::Kernel> kernel = kir::ParseKernel(absl::StrCat(
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// The values of a loop over %k that tell apart where an array is written, in
+// these rows, inside of another statement.
+std::vector<int64_t> ValuesIn(absl::string_view range,
+                              const std::vector<absl::string_view>& rows,
+                              absl::string_view around) {
+  std::string text = absl::StrCat(
       "kernel @k {\n  launch grid(1,1,1) block(64,1,1)\n"
       "  param %in : global f32[64]\n  alloc %A : shared f32[64, 64]\n"
-      "  for %k : serial [0, ",
-      trips, ") {\n    ", around, " {\n      %A[", row,
-      ", tid.x] = copy(%in[tid.x])\n    }\n  }\n}\n"));
+      "  for %k : serial ",
+      range, " {\n    ", around, " {\n");
+  for (absl::string_view row : rows) {
+    absl::StrAppend(&text, "      %A[", row, ", tid.x] = copy(%in[tid.x])\n");
+  }
+  absl::StrAppend(&text, "    }\n  }\n}\n");
+  const absl::StatusOr<kir::Kernel> kernel = kir::ParseKernel(text);
   EXPECT_TRUE(kernel.ok()) << kernel.status();
   const absl::StatusOr<SmemFlow> flow = SmemFlow::Create(*kernel);
   EXPECT_TRUE(flow.ok()) << flow.status();
+  std::vector<int> accesses;
+  int loop = -1;
   for (size_t i = 0; i < flow->accesses().size(); ++i) {
     const FlowAccess& access = flow->accesses()[i];
     if (access.buffer != *kernel->FindBuffer("A")) continue;
-    const int loop = flow->Parent(flow->Parent(access.node));
-    return LoopValuesOf(*flow, loop, {static_cast<int>(i)}).size();
+    accesses.push_back(static_cast<int>(i));
+    loop = flow->Parent(flow->Parent(access.node));
   }
-  ADD_FAILURE() << "no access";
-  return 0;
+  EXPECT_EQ(accesses.size(), rows.size());
+  return loop < 0 ? std::vector<int64_t>()
+                  : LoopValuesOf(*flow, loop, accesses);
+}
+
+size_t Values(int64_t trips, absl::string_view row, absl::string_view around) {
+  return ValuesIn(absl::StrCat("[0, ", trips, ")"), {row}, around).size();
 }
 
 // Of what repeats, whether the loop is short or long, a few iterations tell
@@ -49,6 +69,18 @@ TEST(LoopValuesTest, IterationsThatRepeat) {
   EXPECT_EQ(Values(40, "k%3", "for %i : serial [k, k + 1)"), 0);
   EXPECT_EQ(Values(32, "k%3", "if uniform (k)"), 32);
   EXPECT_EQ(Values(40, "k%3", "if uniform (k)"), 0);
+}
+
+// Accesses that repeat together do so after both have; wherever the loop
+// begins, but not where it leaves out what they do in between.
+TEST(LoopValuesTest, AccessesAndLoopsOfSeveralKinds) {
+  const char* loop = "for %i : serial [0, 2)";
+  EXPECT_THAT(ValuesIn("[0, 40)", {"k%2", "k%3"}, loop), SizeIs(13));
+  EXPECT_THAT(ValuesIn("[0, 40)", {"k%2", "k"}, loop), IsEmpty());
+  EXPECT_THAT(ValuesIn("[5, 50)", {"k%2"}, loop), ElementsAre(5, 6, 7, 8, 9));
+  EXPECT_THAT(ValuesIn("[0, 80) step 2", {"k%3"}, loop), IsEmpty());
+  // After 4 iterations k / 2 is 2 more, which 4 does not divide.
+  EXPECT_THAT(ValuesIn("[0, 40)", {"k/2%4"}, loop), IsEmpty());
 }
 
 }  // namespace
