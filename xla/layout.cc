@@ -381,4 +381,11 @@ std::ostream& operator<<(std::ostream& out, const Layout& layout) {
   return out << layout.ToString();
 }
 
+Tile* Layout::add_tiles() { return &mutable_extra().tiles.emplace_back(); }
+
+Layout& Layout::add_split_configs(const SplitConfig& split_config) {
+  mutable_extra().split_configs.push_back(split_config);
+  return *this;
+}
+
 }  // namespace xla

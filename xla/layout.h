@@ -236,7 +236,7 @@ class Layout {
   const Tile& tiles(int index) const { return extra().tiles[index]; }
   int64_t tiles_size() const { return extra().tiles.size(); }
   Tile* mutable_tiles(int index) { return &mutable_extra().tiles[index]; }
-  Tile* add_tiles() { return &mutable_extra().tiles.emplace_back(); }
+  Tile* add_tiles();
   Layout& clear_tiles();
   TileVector* mutable_tiles() { return &mutable_extra().tiles; }
 
@@ -282,10 +282,7 @@ class Layout {
   SplitConfig* mutable_split_configs(int index) {
     return &mutable_extra().split_configs[index];
   }
-  Layout& add_split_configs(const SplitConfig& split_config) {
-    mutable_extra().split_configs.push_back(split_config);
-    return *this;
-  }
+  Layout& add_split_configs(const SplitConfig& split_config);
   void clear_split_configs();
 
   // The shape actually allocated, if it differs from the logical one.

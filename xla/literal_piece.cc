@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/log/check.h"
@@ -296,6 +297,10 @@ absl::Status LiteralPiece::CopyFrom(const LiteralPiece& src,
     }
   }
   return absl::OkStatus();
+}
+
+void LiteralPiece::emplace_back(LiteralPiece child_piece) {
+  storage_.children->push_back(std::move(child_piece));
 }
 
 }  // namespace xla

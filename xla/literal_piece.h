@@ -76,9 +76,7 @@ class LiteralPiece {
   LiteralPiece& child(int64_t index) { return (*storage_.children)[index]; }
   // Makes the node a tuple without children yet; it must hold no buffer.
   void BecomeTuple(int64_t reserved_children);
-  void emplace_back(LiteralPiece child_piece) {
-    storage_.children->push_back(std::move(child_piece));
-  }
+  void emplace_back(LiteralPiece child_piece);
 
   // Buffers. `buffer` is null when nothing is allocated.
   const char* buffer() const {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -374,6 +375,15 @@ bool Shape::Equal::LayoutsEqual(const Shape& lhs, const Shape& rhs) const {
   if (Ignores(kTailPadding)) equal.IgnoreTailPaddingAlignmentInElements();
   if (Ignores(kSplitConfigs)) equal.IgnoreSplitConfigs();
   return equal(lhs.layout(), rhs.layout());
+}
+
+Shape* Shape::add_tuple_shapes() {
+  return &mutable_tuple_shapes()->emplace_back();
+}
+
+void ProgramShape::AddParameter(Shape shape, std::string name) {
+  parameters_.push_back(std::move(shape));
+  parameter_names_.push_back(std::move(name));
 }
 
 }  // namespace xla

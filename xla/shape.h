@@ -193,7 +193,7 @@ class Shape {
   Shape* mutable_tuple_shapes(int index) {
     return &(*mutable_tuple_shapes())[index];
   }
-  Shape* add_tuple_shapes() { return &mutable_tuple_shapes()->emplace_back(); }
+  Shape* add_tuple_shapes();
   void clear_tuple_shapes() { mutable_tuple_shapes()->clear(); }
 
   // The array inside a buffer.
@@ -380,10 +380,7 @@ class ProgramShape {
   int parameters_size() const { return parameters_.size(); }
   const Shape& parameters(int index) const { return parameters_[index]; }
   Shape* mutable_parameters(int index) { return &parameters_[index]; }
-  void AddParameter(Shape shape, std::string name) {
-    parameters_.push_back(std::move(shape));
-    parameter_names_.push_back(std::move(name));
-  }
+  void AddParameter(Shape shape, std::string name);
   // Appends a parameter without a name.
   Shape* add_parameters() {
     AddParameter(Shape(), "");

@@ -116,4 +116,8 @@ bool ComputationLayout::operator==(const ComputationLayout& other) const {
          parameter_layouts_ == other.parameter_layouts_;
 }
 
+void ComputationLayout::add_parameter_layout(ShapeLayout shape_layout) {
+  parameter_layouts_.push_back(std::move(shape_layout));
+}
+
 }  // namespace xla

@@ -27,9 +27,7 @@ class ComputationLayout {
   explicit ComputationLayout(const ProgramShape& program_shape,
                              bool ignore_layouts = true);
 
-  void add_parameter_layout(ShapeLayout shape_layout) {
-    parameter_layouts_.push_back(std::move(shape_layout));
-  }
+  void add_parameter_layout(ShapeLayout shape_layout);
 
   const ShapeLayout& parameter_layout(int64_t param_no) const {
     return parameter_layouts_.at(param_no);

@@ -73,6 +73,11 @@ absl::Status HloComputationBuilder::ForEachInstruction(
   return absl::OkStatus();
 }
 
+HloComputationMetadataBuilder::HloComputationMetadataBuilder(
+    HloComputation* computation, const OpMetadata& metadata)
+    : computation_(computation),
+      metadata_(std::make_shared<const OpMetadata>(metadata)) {}
+
 HloInstruction* HloComputationMetadataBuilder::AddInstruction(
     std::unique_ptr<HloInstruction> instruction) {
   instruction->set_metadata_ptr(metadata_);

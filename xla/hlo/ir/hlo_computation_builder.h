@@ -62,9 +62,7 @@ class HloComputationBuilder {
 class HloComputationMetadataBuilder {
  public:
   HloComputationMetadataBuilder(HloComputation* computation,
-                                const OpMetadata& metadata)
-      : computation_(computation),
-        metadata_(std::make_shared<const OpMetadata>(metadata)) {}
+                                const OpMetadata& metadata);
 
   HloInstruction* AddInstruction(std::unique_ptr<HloInstruction> instruction);
 

@@ -39,6 +39,8 @@ HloInstruction::HloInstruction(HloOpcode opcode, const Shape& shape)
 
 HloInstruction::~HloInstruction() { DetachFromOperandsAndUsers(); }
 
+void HloInstruction::AllocateRare() { rare_ = std::make_unique<Rare>(); }
+
 const HloInstruction::Rare& HloInstruction::EmptyRare() {
   static const Rare& empty = *new Rare();
   return empty;

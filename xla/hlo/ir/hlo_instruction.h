@@ -1484,9 +1484,10 @@ class HloInstruction {
   bool has_rare() const { return rare_ != nullptr; }
   const Rare& rare() const { return rare_ ? *rare_ : EmptyRare(); }
   Rare* mutable_rare() {
-    if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+    if (rare_ == nullptr) AllocateRare();
     return rare_.get();
   }
+  void AllocateRare();
 
   // The users of an instruction, each once. Below kMapThreshold users a search
   // is a scan of a short vector; beyond, a map from user to position answers.

@@ -19,9 +19,7 @@ class HloAliasible {
   }
   void set_output_to_operand_aliasing(
       std::vector<std::pair<ShapeIndex, std::pair<int64_t, ShapeIndex>>>
-          aliasing) {
-    output_to_operand_aliasing_ = std::move(aliasing);
-  }
+          aliasing);
 
  private:
   std::vector<std::pair<ShapeIndex, std::pair<int64_t, ShapeIndex>>>

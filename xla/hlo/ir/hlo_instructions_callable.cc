@@ -340,4 +340,10 @@ HloPtr HloCallInstruction::CloneWithNewOperandsImpl(const Shape& shape,
   return clone;
 }
 
+void HloAliasible::set_output_to_operand_aliasing(
+    std::vector<std::pair<ShapeIndex, std::pair<int64_t, ShapeIndex>>>
+        aliasing) {
+  output_to_operand_aliasing_ = std::move(aliasing);
+}
+
 }  // namespace xla

@@ -45,6 +45,30 @@ void HloModuleConfig::SetComputationLayoutIfExists(
       ComputationLayout(program_shape, /*ignore_layouts=*/false);
 }
 
+void HloModuleConfig::set_static_device_assignment(
+    const DeviceAssignment& assignment) {
+  static_device_assignment_ = assignment;
+}
+
+void HloModuleConfig::set_pre_simulation_device_assignment(
+    const DeviceAssignment& assignment) {
+  pre_simulation_device_assignment_ = assignment;
+}
+
+void HloModuleConfig::set_shardable_value_update_pairs(
+    std::vector<ShardableValueUpdatePair> pairs) {
+  shardable_value_update_pairs_ = std::move(pairs);
+}
+
+void HloModuleConfig::set_fusion_config(
+    std::vector<std::vector<bool>> fusion_config) {
+  fusion_config_ = std::move(fusion_config);
+}
+
+void HloModuleConfig::clear_analysis_allowance_map() {
+  analysis_allowance_map_.clear();
+}
+
 void HloModuleConfig::SetAnalysisAllowance(absl::string_view pass_name,
                                            int64_t allowance) {
   analysis_allowance_map_[std::string(pass_name)] = allowance;

@@ -193,9 +193,7 @@ class HloModuleConfig {
     CHECK(static_device_assignment_.has_value());
     return *static_device_assignment_;
   }
-  void set_static_device_assignment(const DeviceAssignment& assignment) {
-    static_device_assignment_ = assignment;
-  }
+  void set_static_device_assignment(const DeviceAssignment& assignment);
   void reset_static_device_assignment() { static_device_assignment_.reset(); }
 
   bool has_pre_simulation_device_assignment() const {
@@ -205,10 +203,7 @@ class HloModuleConfig {
     CHECK(pre_simulation_device_assignment_.has_value());
     return *pre_simulation_device_assignment_;
   }
-  void set_pre_simulation_device_assignment(
-      const DeviceAssignment& assignment) {
-    pre_simulation_device_assignment_ = assignment;
-  }
+  void set_pre_simulation_device_assignment(const DeviceAssignment& assignment);
 
   bool allow_separate_sharding_programs() const {
     return allow_separate_sharding_programs_;
@@ -221,9 +216,7 @@ class HloModuleConfig {
     return shardable_value_update_pairs_;
   }
   void set_shardable_value_update_pairs(
-      std::vector<ShardableValueUpdatePair> pairs) {
-    shardable_value_update_pairs_ = std::move(pairs);
-  }
+      std::vector<ShardableValueUpdatePair> pairs);
 
   // Whether a parameter that is returned unchanged aliases that output.
   bool alias_passthrough_params() const { return alias_passthrough_params_; }
@@ -249,9 +242,7 @@ class HloModuleConfig {
   const std::vector<std::vector<bool>>& fusion_config() const {
     return fusion_config_;
   }
-  void set_fusion_config(std::vector<std::vector<bool>> fusion_config) {
-    fusion_config_ = std::move(fusion_config);
-  }
+  void set_fusion_config(std::vector<std::vector<bool>> fusion_config);
   std::vector<std::vector<bool>>& mutable_fusion_config() {
     return fusion_config_;
   }
@@ -308,7 +299,7 @@ class HloModuleConfig {
   // How many more times the analyses of a pass may run; -1 is unlimited.
   int64_t GetAnalysisAllowance(absl::string_view pass_name) const;
   void SetAnalysisAllowance(absl::string_view pass_name, int64_t allowance);
-  void clear_analysis_allowance_map() { analysis_allowance_map_.clear(); }
+  void clear_analysis_allowance_map();
 
   PrecisionConfig::Precision matrix_unit_operand_precision() const {
     return matrix_unit_operand_precision_;

@@ -111,4 +111,19 @@ void OriginalValueRecoveryTable::BuildAndAddRecoveryComputation(
   AddRecoveryComputation(old_inst, new_inst, std::move(build));
 }
 
+OriginalValueRecoveryTable::iterator OriginalValueRecoveryTable::begin() {
+  return table_.begin();
+}
+OriginalValueRecoveryTable::iterator OriginalValueRecoveryTable::end() {
+  return table_.end();
+}
+OriginalValueRecoveryTable::const_iterator OriginalValueRecoveryTable::begin()
+    const {
+  return table_.begin();
+}
+OriginalValueRecoveryTable::const_iterator OriginalValueRecoveryTable::end()
+    const {
+  return table_.end();
+}
+
 }  // namespace xla

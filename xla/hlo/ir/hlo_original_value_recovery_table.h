@@ -71,10 +71,10 @@ class OriginalValueRecoveryTable {
                    recovery_computation);
 
   // In no particular order.
-  iterator begin() { return table_.begin(); }
-  iterator end() { return table_.end(); }
-  const_iterator begin() const { return table_.begin(); }
-  const_iterator end() const { return table_.end(); }
+  iterator begin();
+  iterator end();
+  const_iterator begin() const;
+  const_iterator end() const;
 
  private:
   Table table_;

@@ -20,12 +20,7 @@ class HloPayloadDeduplicator {
   explicit HloPayloadDeduplicator(int64_t base = 0) : base_(base) {}
 
   // The id of a payload, which is added to the table if it is new.
-  int64_t Deduplicate(absl::string_view payload) {
-    auto [it, inserted] = ids_.try_emplace(
-        std::string(payload), base_ + static_cast<int64_t>(ids_.size()));
-    if (inserted) payloads_.push_back(it->first);
-    return it->second;
-  }
+  int64_t Deduplicate(absl::string_view payload);
   int64_t Deduplicate(const BackendConfigWrapper& config) {
     return Deduplicate(config.GetRawString());
   }

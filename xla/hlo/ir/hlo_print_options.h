@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace xla {
@@ -190,13 +189,9 @@ class HloPrintOptions {
 class CanonicalNameMap {
  public:
   // The name of the instruction with this unique id.
-  const std::string& LookupOrInsert(int64_t unique_id) {
-    auto [it, inserted] = names_.try_emplace(unique_id);
-    if (inserted) it->second = absl::StrCat("tmp_", names_.size() - 1);
-    return it->second;
-  }
+  const std::string& LookupOrInsert(int64_t unique_id);
 
-  void Reserve(size_t size) { names_.reserve(size); }
+  void Reserve(size_t size);
 
  private:
   absl::flat_hash_map<int64_t, std::string> names_;

@@ -272,10 +272,7 @@ class HloSharding {
   // CHECK-fails for tilings that list their devices: equal ones may be written
   // as a rule, and this does not look for it.
   struct HasherV2 {
-    size_t operator()(const HloSharding& sharding) const {
-      CHECK(!sharding.ListsDevices()) << "devices are listed, not computed";
-      return absl::HashOf(HashV2Wrapper{sharding});
-    }
+    size_t operator()(const HloSharding& sharding) const;
   };
 
   // --- Parts.
@@ -369,8 +366,7 @@ class HloSharding {
     kTuple,
   };
 
-  HloSharding(Kind kind, absl::Span<const OpMetadata> metadata)
-      : metadata_(metadata.begin(), metadata.end()), kind_(kind) {}
+  HloSharding(Kind kind, absl::Span<const OpMetadata> metadata);
 
   bool All(bool (HloSharding::*leaf)() const) const {
     if (!IsTuple()) return (this->*leaf)();
@@ -395,14 +391,7 @@ class HloSharding {
   static absl::StatusOr<HloSharding> TiledFromProto(const OpSharding& proto);
 
   // Some tiling lists its devices instead of giving a rule.
-  bool ListsDevices() const {
-    if (IsTuple()) {
-      return std::any_of(
-          tuple_elements_.begin(), tuple_elements_.end(),
-          [](const HloSharding& element) { return element.ListsDevices(); });
-    }
-    return IsTiledLeaf() && !tile_assignment_.iota().has_value();
-  }
+  bool ListsDevices() const;
   template <typename H>
   H HashTiledForm(H h) const {
     if (IsTuple()) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/computation_placer.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -302,6 +303,13 @@ absl::StatusOr<HloModuleConfig> HloModule::CreateModuleConfigFromProto(
   config.set_use_auto_spmd_partitioning(module.use_auto_spmd_partitioning());
   config.set_device_type(module.device_type());
   return config;
+}
+
+int64_t HloPayloadDeduplicator::Deduplicate(absl::string_view payload) {
+  auto [it, inserted] = ids_.try_emplace(
+      std::string(payload), base_ + static_cast<int64_t>(ids_.size()));
+  if (inserted) payloads_.push_back(it->first);
+  return it->second;
 }
 
 }  // namespace xla

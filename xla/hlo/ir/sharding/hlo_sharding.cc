@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
+#include "absl/hash/hash.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -488,6 +490,23 @@ absl::Status HloSharding::ValidateTuple(
     ++next;
   });
   return status;
+}
+
+HloSharding::HloSharding(Kind kind, absl::Span<const OpMetadata> metadata)
+    : metadata_(metadata.begin(), metadata.end()), kind_(kind) {}
+
+bool HloSharding::ListsDevices() const {
+  if (IsTuple()) {
+    return absl::c_any_of(tuple_elements_, [](const HloSharding& element) {
+      return element.ListsDevices();
+    });
+  }
+  return IsTiledLeaf() && !tile_assignment_.iota().has_value();
+}
+
+size_t HloSharding::HasherV2::operator()(const HloSharding& sharding) const {
+  CHECK(!sharding.ListsDevices()) << "devices are listed, not computed";
+  return absl::HashOf(HashV2Wrapper{sharding});
 }
 
 }  // namespace xla
