@@ -246,7 +246,10 @@ bool LiteralPiece::EqualElements(const LiteralPiece& other) const {
   if (dims != other.valid_dimensions()) return false;
   const int64_t bytes =
       ShapeUtil::ByteSizeOfPrimitiveType(subshape_->element_type());
-  if (bytes != ElementBytes(*other.subshape_)) return false;
+  if (bytes !=
+      ShapeUtil::ByteSizeOfPrimitiveType(other.subshape_->element_type())) {
+    return false;
+  }
   if (Product(dims) == 0) return true;
   if (EqualStridedBox(buffer(), ElementStrides(), other.buffer(),
                       other.ElementStrides(), dims, bytes)) {
