@@ -105,7 +105,10 @@ bool BufferClasses::MayFollow(const Lives& a, Time b_start,
     return true;
   }
   for (const HloUse& use : value.GetUses()) {
-    if (use.instruction != writer || sites_.of_use.contains(use)) continue;
+    if (use.instruction != writer || sites_.of_use.contains(use) ||
+        ReadsContext(use)) {
+      continue;
+    }
     if (!dataflow_.CanShareOperandBufferWithUser(
             writer->mutable_operand(use.operand_number), use.operand_index,
             writer, next.defining_index(), &alias_info_)) {

@@ -52,7 +52,7 @@ class Copier {
  private:
   using Kind = CopySite::Kind;
 
-  std::vector<int32_t> SitesByCost(const ExecutionLine& line) const;
+  std::vector<int32_t> SitesByCost(const ExecutionLine& line);
   void FindSpecialCases(BufferClasses& classes);
   std::vector<const CopySite*> Needed(const std::vector<int32_t>& sites) const;
   // Whether the part of `holder` at `index` is the state of an operation that
@@ -82,10 +82,11 @@ class Copier {
       states_;
 };
 
-// The most expensive copies first. Those of parameters before all others, since
-// a copy of the result serves as well; those that are there already last, so
-// that a module with all copies that it needs gets no others.
-std::vector<int32_t> Copier::SitesByCost(const ExecutionLine& line) const {
+// The most expensive copies first. Those that cannot be made before all others,
+// then those of parameters, since a copy of the result serves as well; those
+// that are there already last, so that a module with all copies that it needs
+// gets no others.
+std::vector<int32_t> Copier::SitesByCost(const ExecutionLine& line) {
   const auto count = static_cast<int32_t>(sites_.sites.size());
   std::vector<std::tuple<int, int, int64_t>> keys(count);
   for (int32_t i = 0; i < count; ++i) {
@@ -94,9 +95,10 @@ std::vector<int32_t> Copier::SitesByCost(const ExecutionLine& line) const {
         site.kind == Kind::kParameter ? site.copy : site.source;
     const Shape& shape = dataflow_->GetValue(value).defining_position().shape();
     const ExecutionLine::Span* span = line.Find(site.computation);
-    const int turn = site.kind == Kind::kParameter  ? 0
-                     : site.kind == Kind::kExisting ? 2
-                                                    : 1;
+    const int turn = site.kind == Kind::kExisting    ? 3
+                     : CutsState(site)               ? 0
+                     : site.kind == Kind::kParameter ? 1
+                                                     : 2;
     keys[i] = {turn, span == nullptr ? 0 : -span->depth,
                -ShapeUtil::ByteSizeOf(shape, /*pointer_size=*/8)};
   }
@@ -187,8 +189,8 @@ bool Copier::CutsState(const CopySite& site) {
   return IsInState(at, site.index);
 }
 
-// Elements of a state that are in the way of others would have to move outside
-// of it: operands before it starts, results once it is done.
+// A state that is in the way of another cannot move: the two would have to run
+// in turn.
 absl::Status Copier::CheckStates() {
   for (size_t i = 0; i < sites_.sites.size(); ++i) {
     const CopySite& site = sites_.sites[i];
@@ -222,12 +224,16 @@ absl::Status Copier::WriteIn(HloComputation* computation,
         [&](auto sites) { return writer->WriteParameter(sites); }));
   }
   for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-    auto before = sites_.before.find(inst);
-    if (before == sites_.before.end()) continue;
-    TF_RETURN_IF_ERROR(write_runs(
-        Needed(before->second),
-        [](const CopySite& site) { return site.operand_number; },
-        [&](auto sites) { return writer->WriteOperand(sites); }));
+    if (auto before = sites_.before.find(inst); before != sites_.before.end()) {
+      TF_RETURN_IF_ERROR(write_runs(
+          Needed(before->second),
+          [](const CopySite& site) { return site.operand_number; },
+          [&](auto sites) { return writer->WriteOperand(sites); }));
+    }
+    if (auto after = sites_.after.find(inst); after != sites_.after.end()) {
+      const auto needed = Needed(after->second);
+      if (!needed.empty()) TF_RETURN_IF_ERROR(writer->WriteParameter(needed));
+    }
   }
   std::vector<const CopySite*> results;
   auto end = sites_.at_end.find(computation);

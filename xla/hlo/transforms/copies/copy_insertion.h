@@ -41,8 +41,9 @@ namespace xla {
 // Near-linear: O(n log^2 n) where coalescing succeeds (see BufferClasses).
 // FailedPrecondition unless the call graph is flat on control flow;
 // Unimplemented where the state of an asynchronous operation that crosses a
-// loop cannot stay in one place; what a native start (copy-start, send...)
-// holds of its operands is copied before it.
+// loop cannot stay in one place, because the next one starts before it is done
+// or works in place. What a start (async-start, copy-start, send...) holds of
+// its operands is copied before it, and its result after its done.
 //
 // Leaves alone: tuples themselves, states that the entry returns, the insides
 // of fusions, operands that asynchronous chains bind after their start, dead

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -93,6 +94,9 @@ class SiteFinder {
                                         const ShapeIndex& index,
                                         const HloInstruction* taker,
                                         int32_t node);
+  // Where the value, which is a parameter's, is the result of an operation that
+  // runs when its computation starts; null if it is none.
+  const HloPosition* AfterDone(const HloValue& value) const;
   // Returns the node of what arrives. `value` is the parameter's.
   int32_t AddParameter(HloInstruction* parameter, const ShapeIndex& index,
                        const HloValue* value);
@@ -137,30 +141,62 @@ void SiteFinder::AddExisting(HloInstruction* copy) {
   Add(std::move(site));
 }
 
-// The operand of a start with an opcode of its own that it returns at `index`,
-// and where in it.
-std::optional<std::pair<int64_t, ShapeIndex>> OperandInState(
-    const HloInstruction& start, ShapeIndex index) {
+// The part of an operand that an operation that runs holds.
+struct HeldOperand {
+  HloInstruction* start;
+  int64_t number;
+  ShapeIndex index;
+};
+
+// The operand that the chain of `link` holds as the one with that number, if it
+// was bound in the same computation.
+std::optional<HeldOperand> OperandOfChain(HloInstruction* link, int64_t number,
+                                          ShapeIndex index) {
+  const HloComputation* computation = link->parent();
+  while (link != nullptr && link->parent() == computation) {
+    if (link->opcode() == HloOpcode::kAsyncStart) {
+      return HeldOperand{link, number, std::move(index)};
+    }
+    const int64_t bound =
+        link->operand(0)->shape().tuple_shapes(0).tuple_shapes_size();
+    if (number >= bound) {
+      return HeldOperand{link, number - bound + 1, std::move(index)};
+    }
+    link = AsyncStateProducer(link->operand(0));
+  }
+  return std::nullopt;
+}
+
+// The operand that `start` returns at `index`, and where in it.
+std::optional<HeldOperand> OperandInState(HloInstruction* start,
+                                          ShapeIndex index) {
   const int64_t element = index.empty() ? -1 : index.front();
   if (!index.empty()) index.pop_front();
-  switch (start.opcode()) {
+  switch (start->opcode()) {
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate: {
+      if (element != 0 || index.empty()) return std::nullopt;
+      const int64_t number = index.front();
+      index.pop_front();
+      return OperandOfChain(start, number, std::move(index));
+    }
     case HloOpcode::kCopyStart:
       if (element != 1) return std::nullopt;
-      return std::pair(0, std::move(index));
+      return HeldOperand{start, 0, std::move(index)};
     case HloOpcode::kSend:
       if (element != 0) return std::nullopt;
       // The token may come first.
-      return std::pair(start.operand(0)->shape().IsToken() ? 1 : 0,
-                       std::move(index));
+      return HeldOperand{start, start->operand(0)->shape().IsToken() ? 1 : 0,
+                         std::move(index)};
     case HloOpcode::kAllGatherStart:
     case HloOpcode::kCollectivePermuteStart:
       if (element != 0) return std::nullopt;
-      if (!index.empty() && start.operand(0)->shape().IsArray()) {
+      if (!index.empty() && start->operand(0)->shape().IsArray()) {
         const int64_t number = index.front();
         index.pop_front();
-        return std::pair(number, std::move(index));
+        return HeldOperand{start, number, std::move(index)};
       }
-      return std::pair(0, std::move(index));
+      return HeldOperand{start, 0, std::move(index)};
     default:  // Holds no operands.
       return std::nullopt;
   }
@@ -179,17 +215,17 @@ std::optional<int32_t> SiteFinder::AddBeforeStart(HloInstruction* holder,
     state.pop_back();
     const HloValue* whole = ValueAt(holder, state);
     if (whole == nullptr || !whole->defining_index().empty()) continue;
-    HloInstruction* start = whole->defining_instruction();
-    const auto operand = OperandInState(*start, in_state);
+    const auto operand =
+        OperandInState(whole->defining_instruction(), in_state);
     if (!operand.has_value()) continue;
-    const auto& [number, part] = *operand;
+    const auto& [start, number, part] = *operand;
     HloUse use(start, number, part);
     if (start->parent() != holder->parent() ||
         number >= start->operand_count() ||
         ValueAt(start->operand(number), part) != source ||
         found_.of_use.contains(use) ||
         absl::c_any_of(alias_info_.GetInPlaceInputOutputPairs(start),
-                       [&](const auto& pair) {
+                       [number = number](const auto& pair) {
                          return pair.first.operand_number == number;
                        })) {
       return std::nullopt;
@@ -275,6 +311,18 @@ bool SiteFinder::AddResult(HloComputation* computation, const ShapeIndex& index,
   return true;
 }
 
+const HloPosition* SiteFinder::AfterDone(const HloValue& value) const {
+  for (const HloPosition& position : value.positions()) {
+    const HloInstruction* inst = position.instruction;
+    if (HloDataflowAnalysis::IsAsynchronousOperationDone(inst->opcode()) &&
+        inst->parent() == value.defining_instruction()->parent() &&
+        ArrivesInState(dataflow_, value, *inst)) {
+      return &position;
+    }
+  }
+  return nullptr;
+}
+
 int32_t SiteFinder::AddParameter(HloInstruction* parameter,
                                  const ShapeIndex& index,
                                  const HloValue* value) {
@@ -282,10 +330,16 @@ int32_t SiteFinder::AddParameter(HloInstruction* parameter,
   if (!MayCopyIn(computation)) return NodeOf(value);
   CopySite site = {CopySite::Kind::kParameter, parameter, computation, 0,
                    index};
+  std::vector<int32_t>* place = &found_.at_start[computation];
+  if (const HloPosition* done = AfterDone(*value)) {
+    site.instruction = done->instruction;
+    site.index = done->index;
+    place = &found_.after[done->instruction];
+  }
   site.copy = NodeOf(value);
   const int32_t id = Add(std::move(site));
   found_.sites[id].source = found_.NodeOf(id);
-  found_.at_start[computation].push_back(id);
+  place->push_back(id);
   found_.of_parameter.emplace(value, id);
   return found_.sites[id].source;
 }
@@ -410,6 +464,27 @@ void SiteFinder::AddUpdates(HloInstruction* inst) {
 }
 
 }  // namespace
+
+bool ArrivesInState(const HloDataflowAnalysis& dataflow, const HloValue& value,
+                    const HloInstruction& link) {
+  const auto& states = dataflow.GetValueSet(link.operand(0)).values();
+  if (states.size() != 1) return false;
+  const HloPosition& state = states[0]->defining_position();
+  const HloPosition& part = value.defining_position();
+  return (part.instruction->opcode() == HloOpcode::kParameter ||
+          part.instruction->opcode() == HloOpcode::kWhile) &&
+         state.instruction == part.instruction &&
+         state.index.size() <= part.index.size() &&
+         absl::c_equal(
+             state.index,
+             absl::MakeConstSpan(part.index).first(state.index.size()));
+}
+
+bool ReadsContext(const HloUse& use) {
+  return use.instruction->opcode() == HloOpcode::kAsyncUpdate &&
+         use.operand_number == 0 && !use.operand_index.empty() &&
+         use.operand_index.front() >= 2;
+}
 
 CopySites FindCopySites(
     const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info,

@@ -29,17 +29,19 @@ namespace xla {
 //   kResult     what a body, a branch or the entry returns where something else
 //               is to be, copied at the end of the computation
 //   kParameter  state of a body, an aliased entry parameter: copied at the
-//               start of the computation, for all its readers
+//               start of the computation, for all its readers; the result of
+//               an operation that runs when the body starts, right after its
+//               done: s = parameter(0), d = recv-done(s)
 //   kExisting   a copy that the module has already
 struct CopySite {
   enum class Kind { kParameter, kOperand, kResult, kExisting };
 
   Kind kind;
-  // The parameter, the reader, the copy; null for kResult.
+  // The parameter or done, the reader, the copy; null for kResult.
   HloInstruction* instruction;
   HloComputation* computation;
   int64_t operand_number = 0;
-  // Index of an array in the operand, the result or the parameter.
+  // Index of an array in the operand, the result, the parameter or the done.
   ShapeIndex index;
   // Whether `instruction` starts an operation whose state hands the copy on,
   // and the loop that takes the state; null if the computation returns it.
@@ -67,6 +69,7 @@ struct CopySites {
 
   // Sites by where they are, each list in the order of execution.
   absl::flat_hash_map<const HloInstruction*, std::vector<int32_t>> before;
+  absl::flat_hash_map<const HloInstruction*, std::vector<int32_t>> after;
   absl::flat_hash_map<const HloComputation*, std::vector<int32_t>> at_start;
   absl::flat_hash_map<const HloComputation*, std::vector<int32_t>> at_end;
   // The kParameter sites by value, the others by use and by position.
@@ -79,6 +82,16 @@ struct CopySites {
   }
   int32_t NodeOf(int32_t site) const { return num_values + site; }
 };
+
+// Whether `value` has come to the computation of `link`, an update or a done,
+// in the state that this takes: as part of a parameter, or of what a loop
+// returns.
+bool ArrivesInState(const HloDataflowAnalysis& dataflow, const HloValue& value,
+                    const HloInstruction& link);
+
+// Whether an update reads a context, which is the chain's own and which it may
+// overwrite by the next one.
+bool ReadsContext(const HloUse& use);
 
 // Finds the sites of the computations of `execution_threads` (empty: all) that
 // the entry reaches through control flow. Without `with_new`, only kExisting

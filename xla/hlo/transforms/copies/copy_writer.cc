@@ -102,8 +102,10 @@ absl::Status CopyWriter::WriteParameter(
   Touch(computation);
   const List users(parameter->users().begin(), parameter->users().end());
   const bool is_root = computation->root_instruction() == parameter;
-  HloInstruction* copied =
-      WithCopies(parameter, sites, &at_start_[computation]);
+  HloInstruction* copied = WithCopies(
+      parameter, sites,
+      parameter->opcode() == HloOpcode::kParameter ? &at_start_[computation]
+                                                   : &after_[parameter]);
   for (HloInstruction* user : users) {
     if (user->opcode() == HloOpcode::kGetTupleElement) {
       HloInstruction* element = copied->mutable_operand(user->tuple_index());
@@ -166,6 +168,8 @@ absl::Status CopyWriter::Finish() {
       auto before = before_.find(inst);
       if (before != before_.end()) append(before->second);
       append({inst});
+      auto after = after_.find(inst);
+      if (after != after_.end()) append(after->second);
     }
     append(at_end_[computation]);
     order_->set_sequence(computation, sequence);

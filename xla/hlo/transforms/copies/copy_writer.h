@@ -35,6 +35,7 @@ class CopyWriter {
   // operand.
   absl::Status WriteOperand(absl::Span<const CopySite* const> sites);
   absl::Status WriteResult(absl::Span<const CopySite* const> sites);
+  // Also after a done.
   absl::Status WriteParameter(absl::Span<const CopySite* const> sites);
   // Lets the readers of a kExisting copy read what it copies.
   absl::Status Remove(HloInstruction* copy);
@@ -73,6 +74,7 @@ class CopyWriter {
 
   HloSchedule* order_;
   absl::flat_hash_map<const HloInstruction*, List> before_;
+  absl::flat_hash_map<const HloInstruction*, List> after_;
   absl::flat_hash_map<const HloComputation*, List> at_start_;
   absl::flat_hash_map<const HloComputation*, List> at_end_;
   // May be without users.

@@ -69,6 +69,8 @@ ExecutionLine::ExecutionLine(const HloModule& module,
       continue;
     }
     if (!is_parameter) writes_[slots_[inst]] = ++now_;
+    auto after = sites_.after.find(inst);
+    if (after != sites_.after.end()) Pass(after->second);
     frame.has_read = false;
     ++frame.position;
   }
@@ -106,12 +108,6 @@ void ExecutionLine::Pass(const std::vector<int32_t>& sites) {
     sites_.sites[site].read = ++now_;
     sites_.sites[site].write = ++now_;
   }
-}
-
-ExecutionLine::Time ExecutionLine::Done(const HloInstruction* link) const {
-  const HloInstruction* done = link->async_chain_done();
-  const Time time = done == nullptr ? -1 : Write(done);
-  return time < 0 ? now_ : time;
 }
 
 }  // namespace xla

@@ -19,7 +19,7 @@ namespace xla {
 //   computation starts: its parameters are there
 //   copies of parameters: read, write
 //   for each instruction: copies before it (read, write), its read, what it
-//     calls (a while's condition before its body), its write
+//     calls (a while's condition before its body), its write, copies after it
 //   copies of results: read, write
 //   computation ends
 //
@@ -50,10 +50,6 @@ class ExecutionLine {
   // -1 off the line.
   Time Read(const HloInstruction* inst) const { return At(reads_, inst); }
   Time Write(const HloInstruction* inst) const { return At(writes_, inst); }
-
-  // The end of the asynchronous chain that a link or its start belongs to; the
-  // line's end if it has none on the line.
-  Time Done(const HloInstruction* link) const;
 
   Time end() const { return now_; }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -55,6 +56,59 @@ bool LiveIntervals::IsReadOnly(const HloValue& value) const {
          !aliased_.contains({def->parameter_number(), value.defining_index()});
 }
 
+// Where the taker has the state as a value of its own, it has been copied: the
+// first of the copies there is when that begins.
+LiveIntervals::Time LiveIntervals::TakenAt(const AsyncStatePlace& place) const {
+  auto taken_by = [&](const HloInstruction* taker, const auto& copies,
+                      const auto* at, Time time) -> Time {
+    const auto& values = dataflow_.GetValueSet(taker, place.index).values();
+    if (values.size() == 1 && values[0]->defining_instruction() != taker) {
+      return -1;
+    }
+    auto sites = copies.find(at);
+    return sites == copies.end() || sites->second.empty()
+               ? time
+               : sites_.sites[sites->second.front()].read;
+  };
+  const HloInstruction* inst = place.inst;
+  Time time = -1;
+  for (const HloInstruction* user : inst->users()) {
+    if (user->opcode() != HloOpcode::kWhile) continue;
+    time = taken_by(user, sites_.before, user, line_.Read(user));
+    if (time >= 0) return time;
+  }
+  const ExecutionLine::Span* span = line_.Find(inst->parent());
+  if (inst->IsRoot() && span != nullptr && span->caller != nullptr &&
+      span->caller->opcode() != HloOpcode::kCall) {
+    time = taken_by(span->caller, sites_.at_end, inst->parent(), span->end);
+  }
+  return time;
+}
+
+LiveIntervals::Time LiveIntervals::End(const HloInstruction* link) const {
+  const auto found = ends_.find(link);
+  if (found != ends_.end()) return found->second;
+  Time end = line_.end();
+  auto take = [&](Time time) {
+    if (time > line_.Write(link)) end = std::min(end, time);
+  };
+  std::vector<const HloInstruction*> links = {link};
+  for (size_t i = 0; i < links.size(); ++i) {
+    for (const AsyncStatePlace& place : AsyncStatePlaces(links[i])) {
+      take(TakenAt(place));
+    }
+    for (const HloInstruction* next : AsyncStateConsumers(links[i])) {
+      if (line_.Write(next) <= line_.Write(links[i])) continue;
+      if (next->opcode() == HloOpcode::kAsyncUpdate) {
+        links.push_back(next);
+      } else {
+        take(line_.Write(next));
+      }
+    }
+  }
+  return ends_[link] = end;
+}
+
 LiveIntervals::Time LiveIntervals::StartOf(const HloValue& value) const {
   auto site = sites_.of_parameter.find(&value);
   if (site != sites_.of_parameter.end())
@@ -102,13 +156,17 @@ void LiveIntervals::AddUses(const HloValue& value, Time start,
   for (const HloUse& use : value.GetUses()) {
     const HloInstruction* reader = use.instruction;
     Time time = line_.Read(reader);
-    if (time < 0 || OnlyPassesOperand(use)) continue;
+    if (time < 0 || (OnlyPassesOperand(use) &&
+                     !ArrivesInState(dataflow_, value, *reader))) {
+      continue;
+    }
     auto site = sites_.of_use.find(use);
     if (site != sites_.of_use.end()) {
       time = sites_.sites[site->second].read;
-    } else if (reader->opcode() == HloOpcode::kAsyncStart ||
-               reader->opcode() == HloOpcode::kAsyncUpdate) {
-      time = line_.Done(reader);
+    } else if ((reader->opcode() == HloOpcode::kAsyncStart ||
+                reader->opcode() == HloOpcode::kAsyncUpdate) &&
+               !ReadsContext(use)) {
+      time = End(reader);
     }
     AddRead(start, reader->parent(), time, intervals);
   }
@@ -159,7 +217,7 @@ std::vector<LiveInterval> LiveIntervals::WithHolds(
        span = line_.Find(span->caller->parent())) {
     if (span->caller->opcode() != HloOpcode::kAsyncStart) continue;
     const Time start = line_.Write(span->caller);
-    const Time done = line_.Done(span->caller);
+    const Time done = End(span->caller);
     std::vector<LiveInterval> cut = {{start, done, /*is_hold=*/true}};
     for (const LiveInterval& interval : intervals) {
       const bool is_apart = interval.end < start || interval.start > done;

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/transforms/copies/copy_sites.h"
 #include "xla/hlo/transforms/copies/execution_line.h"
 #include "xla/shape_util.h"
@@ -49,6 +50,14 @@ class LiveIntervals {
  private:
   using Time = ExecutionLine::Time;
 
+  // When what an asynchronous chain reads and computes is no longer in the
+  // buffers in which `link` has it: when it is done, or a loop or the caller of
+  // its computation takes the state into its own; the line's end if nothing
+  // ends it.
+  Time End(const HloInstruction* link) const;
+  // When a loop, or the caller of a computation that returns it, takes the
+  // state there; -1 if it stays what it is.
+  Time TakenAt(const AsyncStatePlace& place) const;
   // With the holds of the chains that run what the computation does.
   std::vector<LiveInterval> WithHolds(
       const HloComputation* computation,
@@ -67,6 +76,7 @@ class LiveIntervals {
   const ExecutionLine& line_;
   // Parts of the entry's parameters that a result is aliased to.
   absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_;
+  mutable absl::flat_hash_map<const HloInstruction*, Time> ends_;
 };
 
 }  // namespace xla
