@@ -221,13 +221,21 @@ absl::StatusOr<EntryShardings> ShardingsBetween(const HloModule& whole,
   return shardings;
 }
 
-absl::Status ShardedMeaning::AddSample(std::string name,
-                                       DeviceLiterals inputs) {
+LockstepOptions ShardedMeaning::LimitsOf(const HloModule& module,
+                                         int64_t partitions) const {
   LockstepOptions limits;
   limits.max_steps = options_.max_steps;
   limits.memory_limit_bytes = options_.memory_limit_bytes;
   limits.num_replicas = replicas_;
-  limits.num_partitions = whole_partitions_;
+  limits.num_partitions = partitions;
+  if (watch_ != nullptr)
+    limits.progress = watch_(module, replicas_ * partitions);
+  return limits;
+}
+
+absl::Status ShardedMeaning::AddSample(std::string name,
+                                       DeviceLiterals inputs) {
+  LockstepOptions limits = LimitsOf(*whole_, whole_partitions_);
   LockstepEvaluator evaluator(*whole_, std::move(limits));
   const std::vector<std::vector<const Literal*>> rows = Pointers(inputs);
   std::vector<std::vector<const Literal*>> arguments;
@@ -244,7 +252,8 @@ absl::Status ShardedMeaning::AddSample(std::string name,
 
 absl::StatusOr<std::unique_ptr<ShardedMeaning>> ShardedMeaning::MakeWithInputs(
     const HloModule& whole, int64_t num_partitions,
-    std::vector<std::vector<Literal>> inputs, const MeaningOptions& options) {
+    std::vector<std::vector<Literal>> inputs, const MeaningOptions& options,
+    Watch watch) {
   MeaningOptions none = options;
   none.seeds = 0;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<ShardedMeaning> meaning,
@@ -254,6 +263,7 @@ absl::StatusOr<std::unique_ptr<ShardedMeaning>> ShardedMeaning::MakeWithInputs(
         "inputs of ", inputs.size(), " replicas for ", meaning->replicas_));
   }
   meaning->options_ = options;
+  meaning->watch_ = std::move(watch);
   TF_RETURN_IF_ERROR(meaning->AddSample("given inputs", std::move(inputs)));
   return meaning;
 }
@@ -337,11 +347,8 @@ absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceOn(
       }
     }
   }
-  LockstepOptions limits;
+  LockstepOptions limits = LimitsOf(partitioned, partitions_);
   limits.max_steps = kMoreSteps * steps_ + kStepsForAll;
-  limits.memory_limit_bytes = options_.memory_limit_bytes;
-  limits.num_replicas = replicas_;
-  limits.num_partitions = partitions_;
   LockstepEvaluator evaluator(partitioned, std::move(limits));
   TF_ASSIGN_OR_RETURN(const std::vector<Literal> outputs,
                       evaluator.Run(Pointers(shards)));

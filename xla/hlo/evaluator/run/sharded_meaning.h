@@ -2,6 +2,7 @@
 #define XLA_HLO_EVALUATOR_RUN_SHARDED_MEANING_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/evaluator/devices/lockstep_evaluator.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -59,10 +61,16 @@ class ShardedMeaning {
   static absl::StatusOr<std::unique_ptr<ShardedMeaning>> Make(
       const HloModule& whole, int64_t num_partitions,
       const MeaningOptions& options);
+  // Makes the LockstepOptions::progress of a run of a module on that many
+  // devices.
+  using Watch = std::function<decltype(LockstepOptions::progress)(
+      const HloModule& module, int64_t devices)>;
   // On these inputs, one row per replica; options.seeds does not matter.
+  // `watch`, if given, watches all runs.
   static absl::StatusOr<std::unique_ptr<ShardedMeaning>> MakeWithInputs(
       const HloModule& whole, int64_t num_partitions,
-      std::vector<std::vector<Literal>> inputs, const MeaningOptions& options);
+      std::vector<std::vector<Literal>> inputs, const MeaningOptions& options,
+      Watch watch = nullptr);
 
   // Nothing if the partitioned module gives shards of the same result; else the
   // first difference. Errors: those of the evaluation, and of ShardingsBetween.
@@ -92,7 +100,11 @@ class ShardedMeaning {
       const Sample& sample, const HloModule& partitioned,
       const EntryShardings& shardings, LiteralErrors* errors) const;
 
+  // The limits of a run of the module on replicas_ x `partitions` devices.
+  LockstepOptions LimitsOf(const HloModule& module, int64_t partitions) const;
+
   MeaningOptions options_;
+  Watch watch_;
   std::unique_ptr<HloModule> whole_;
   int64_t replicas_ = 1;
   int64_t partitions_ = 1;

@@ -77,9 +77,18 @@ absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
       CheckForecast(run, run.other_path, other, replicas * partitions));
   TF_ASSIGN_OR_RETURN(std::vector<std::vector<Literal>> inputs,
                       ReadRunInputs(module, replicas, run.inputs));
-  TF_ASSIGN_OR_RETURN(const std::unique_ptr<ShardedMeaning> meaning,
-                      ShardedMeaning::MakeWithInputs(
-                          module, partitions, std::move(inputs), run.meaning));
+  // The forecast lives as long as what watches.
+  auto watch = [&](const HloModule& watched, int64_t devices) {
+    auto forecast = std::make_shared<RunForecast>(watched, devices);
+    return [forecast, progress = forecast->Watch(run.max_flops, "", nullptr)](
+               int64_t device, const HloInstruction* instruction) {
+      return progress(device, instruction);
+    };
+  };
+  TF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ShardedMeaning> meaning,
+      ShardedMeaning::MakeWithInputs(module, partitions, std::move(inputs),
+                                     run.meaning, watch));
   LiteralErrors errors;
   TF_ASSIGN_OR_RETURN(const std::optional<std::string> difference,
                       meaning->DifferenceFrom(other, shardings, &errors));

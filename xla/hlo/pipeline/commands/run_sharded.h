@@ -33,7 +33,7 @@ struct ShardedRun {
 // Runs a module once per replica, and the program of one device on all of them
 // with the arguments split; see ShardedMeaning. Says "equal" on `out`, or
 // fails with the first difference (Aborted). ResourceExhausted if a run goes
-// beyond the limits by forecast.
+// beyond the limits, by forecast or while it runs.
 absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
                             const HloModule& other, std::ostream& out);
 
