@@ -89,8 +89,10 @@ absl::Status LimitSearch::RunMeasured(int64_t limit_bytes) {
     }
     for (const ModuleVariant& variant : *loops) {
       const Outcome before = trials_.best();
-      // Nothing to do for this one, perhaps.
-      search.Run(variant, kMeasuredOfVariant).IgnoreError();
+      // Nothing to do for this one, perhaps; what can be prepared can be
+      // searched.
+      if (!trials_.Prepare(variant).ok()) continue;
+      TF_RETURN_IF_ERROR(search.Run(variant, kMeasuredOfVariant));
       if (trials_.IsBetter(trials_.best(), before)) best = variant;
     }
   }
