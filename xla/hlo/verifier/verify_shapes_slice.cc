@@ -97,9 +97,18 @@ absl::Status CheckBroadcast(const Context& context,
                        context.Str(inst.shape())));
     }
   }
-  return context.Expect(
+  TF_RETURN_IF_ERROR(context.Expect(
       Invariant::V70, inst,
-      ShapeInference::InferBroadcastShape(operand, inst.shape(), dims));
+      ShapeInference::InferBroadcastShape(operand, inst.shape(), dims)));
+  // Shape inference also stretches sizes of 1, as builders do.
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (operand.dimensions(i) != inst.shape().dimensions(dims[i])) {
+      return Broken(Invariant::V70, inst,
+                    absl::StrCat("dimension ", i, " of ", context.Str(operand),
+                                 " is not as large as dimension ", dims[i]));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckReshape(const Context& context, const HloInstruction& inst) {
