@@ -113,7 +113,8 @@ HloInstruction* Previous(const HloInstruction* link) {
       index.push_front(value->tuple_index());
       value = value->operand(0);
     } else if (value->opcode() == HloOpcode::kTuple) {
-      if (index.empty() || index.front() >= value->operand_count()) {
+      if (index.empty() || index.front() < 0 ||
+          index.front() >= value->operand_count()) {
         return nullptr;
       }
       value = value->operand(index.front());

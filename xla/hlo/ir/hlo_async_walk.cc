@@ -150,7 +150,9 @@ std::vector<StatePlace> StateSourcesOf(const StatePlace& place) {
           inst->operand(0), InsideElement(inst->tuple_index(), place.index)));
       break;
     case HloOpcode::kTuple:
-      if (!place.index.empty() && place.index.front() < inst->operand_count()) {
+      // Not yet verified where a parser asks.
+      if (!place.index.empty() && place.index.front() >= 0 &&
+          place.index.front() < inst->operand_count()) {
         sources.push_back(place.At(inst->operand(place.index.front()),
                                    OutsideElement(place.index)));
       }

@@ -390,6 +390,14 @@ cond {
   EXPECT_THAT(ErrorOf("g = " CHAIN " parameter(2)\n"
                       "ROOT d = f32[4] async-done(g)"),
               HasSubstr("calls= is needed"));
+  // Nor is an element that there is not.
+  for (absl::string_view index : {"-1", "1"}) {
+    EXPECT_THAT(ErrorOf(absl::StrCat(
+                    "s = " CHAIN " async-start(p), calls=w\nt = tuple(s)\n"
+                    "g = " CHAIN " get-tuple-element(t), index=",
+                    index, "\nROOT d = f32[4] async-done(g)")),
+                HasSubstr("calls= is needed"));
+  }
 }
 
 TEST(HloParserAsyncTest, ChainsGrowLinkByLink) {

@@ -218,6 +218,9 @@ bool ValueParser::ParseElided(const Shape& shape, Literal* result) {
   Next();  // '{'
   Next();  // '...'
   if (!Expect(TokKind::kRbrace, "after '...'")) return false;
+  if (!shape.is_static()) {
+    return Error(start, "a constant has no dynamic dimensions");
+  }
   if (!options_.fill_shortform_constants_with_random_values()) {
     *result = Literal::CreateElided(shape);
     return true;

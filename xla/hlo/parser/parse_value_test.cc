@@ -200,6 +200,8 @@ TEST(ParseLiteralTest, ElidedElementsStayElided) {
   auto literal = ParseLiteral("f32[100000000] {...}");
   ASSERT_TRUE(literal.ok()) << literal.status();
   EXPECT_TRUE(literal->is_elided());
+  EXPECT_THAT(LiteralRoundTrip("f32[<=4] {...}"),
+              HasSubstr("no dynamic dimensions"));
 }
 
 TEST(ParseLiteralTest, IntegersOutOfRange) {

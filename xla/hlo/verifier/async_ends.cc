@@ -40,6 +40,7 @@ Element SourceOfElement(Element element) {
       element.index.push_front(inst.tuple_index());
       element.inst = inst.operand(0);
     } else if (inst.opcode() == HloOpcode::kTuple && !element.index.empty() &&
+               element.index.front() >= 0 &&
                element.index.front() < inst.operand_count()) {
       element.inst = inst.operand(element.index.front());
       element.index.pop_front();

@@ -23,6 +23,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "xla/hlo/ir/backend_config.h"
+#include "xla/hlo/ir/collective_op_group_mode.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -291,6 +292,11 @@ absl::Status ReadCommonFields(
       return absl::InvalidArgumentError(
           absl::StrCat("instruction '", proto.name(), "': unknown attribute '",
                        absl::CEscape(attribute.name()), "' is no name=value"));
+    }
+    // The one that is known, and follows from others.
+    if (attribute.name() == "mode") {
+      TF_RETURN_IF_ERROR(
+          StringToCollectiveOpGroupMode(attribute.value()).status());
     }
     instruction->add_unknown_attribute(attribute.name(), attribute.value());
   }
