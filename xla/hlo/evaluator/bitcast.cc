@@ -81,15 +81,22 @@ absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
   const DimensionVector to_order = MajorToMinor(to);
   TF_ASSIGN_OR_RETURN(Value value, Permuted(operands[0], from_order,
                                             /*inverse=*/false, context.budget));
-  if (from.element_type() != to.element_type()) {
-    if (ElementBytes(from.element_type()) != ElementBytes(to.element_type()) ||
-        !IsByteSized(from.element_type()) || !IsByteSized(to.element_type())) {
-      return Unimplemented("bitcast between types of different widths");
-    }
-    value = value.Retyped(to.element_type());
-  }
   DimensionVector dims;
   for (int64_t d : to_order) dims.push_back(to.dimensions(d));
+  if (from.element_type() != to.element_type()) {
+    if (!IsByteSized(from.element_type()) || !IsByteSized(to.element_type())) {
+      return Unimplemented("bitcast between elements of parts of bytes");
+    }
+    if (ElementBytes(from.element_type()) == ElementBytes(to.element_type())) {
+      value = value.Retyped(to.element_type());
+    } else if (Product(dims) * ElementBytes(to.element_type()) ==
+               value.bytes()) {
+      TF_ASSIGN_OR_RETURN(Value other,
+                          Value::Make(to.element_type(), dims, context.budget));
+      std::copy_n(value.raw(), value.bytes(), other.mutable_raw());
+      value = std::move(other);
+    }
+  }
   if (Product(dims) != value.count()) {
     return InvalidArgument("%d elements do not fill the result", value.count());
   }

@@ -190,29 +190,59 @@ absl::StatusOr<Value> EvaluatePad(const HloInstruction* instruction,
   return result;
 }
 
+// Sizes of the dynamic dimensions of the result, where bounds of operand and
+// result have common factors that leave one of them to each:
+//
+//   f32[<=4,<=6] of 3 x 5 → f32[<=4,1,<=6]: 3 x 1 x 5
+//
+// Leaves bounds where they do not.
+void FillDynamicSizes(const Shape& from, const Value& operand, const Shape& to,
+                      DimensionVector* dims) {
+  const auto factors = CommonFactors(from.dimensions(), to.dimensions());
+  for (size_t k = 0; k + 1 < factors.size(); ++k) {
+    int64_t count = 1;
+    for (int64_t d = factors[k].first; d < factors[k + 1].first; ++d) {
+      count *= operand.dim(d);
+    }
+    int64_t open = -1;
+    int64_t others = 1;
+    for (int64_t d = factors[k].second; d < factors[k + 1].second; ++d) {
+      if (open < 0 && to.is_dynamic_dimension(d)) {
+        open = d;
+      } else {
+        others *= (*dims)[d];
+      }
+    }
+    if (open >= 0 && others > 0) (*dims)[open] = count / others;
+  }
+}
+
 absl::StatusOr<Value> EvaluateReshape(const HloInstruction* instruction,
                                       absl::Span<Value> operands,
                                       KernelContext& context) {
   const Shape& shape = instruction->shape();
   DimensionVector dims(shape.dimensions().begin(), shape.dimensions().end());
   if (Product(dims) == operands[0].count()) return operands[0].Reshaped(dims);
-  // One dynamic dimension of the result has the size that the others leave.
-  int64_t open = -1;
-  int64_t others = 1;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (!shape.is_dynamic_dimension(d)) {
-      others *= dims[d];
-    } else if (open < 0) {
-      open = d;
-    } else {
-      return Unimplemented("reshape to more than one dynamic dimension");
+  const Shape& from = instruction->operand(0)->shape();
+  if (absl::c_count(shape.dynamic_dimensions(), true) > 1) {
+    FillDynamicSizes(from, operands[0], shape, &dims);
+  } else {
+    // One dynamic dimension of the result has the size that the others leave.
+    int64_t others = 1;
+    int64_t* open = nullptr;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (shape.is_dynamic_dimension(d)) {
+        open = &dims[d];
+      } else {
+        others *= dims[d];
+      }
     }
+    if (open != nullptr && others > 0) *open = operands[0].count() / others;
   }
-  if (open < 0 || others == 0 || operands[0].count() % others != 0) {
+  if (Product(dims) != operands[0].count()) {
     return InvalidArgument("%d elements do not fill the result",
                            operands[0].count());
   }
-  dims[open] = operands[0].count() / others;
   return operands[0].Reshaped(dims);
 }
 

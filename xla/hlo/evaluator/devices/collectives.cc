@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/evaluator/kernels.h"
 #include "xla/hlo/evaluator/lane_program.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -63,6 +65,20 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
   if (accumulator.dims() != x.dims() || accumulator.type() != x.type()) {
     return absl::InvalidArgumentError(
         "the operands of the members have different sizes or types");
+  }
+  // In mixed precision it may be one of other floats.
+  const PrimitiveType type =
+      computation->root_instruction()->shape().element_type();
+  if (type != x.type() &&
+      absl::c_all_of(computation->parameter_instructions(),
+                     [&](const HloInstruction* parameter) {
+                       return parameter->shape().element_type() == type;
+                     })) {
+    TF_ASSIGN_OR_RETURN(
+        Value a, ConvertValue(std::move(accumulator), type, context.budget));
+    TF_ASSIGN_OR_RETURN(Value b, ConvertValue(x, type, context.budget));
+    TF_ASSIGN_OR_RETURN(a, Combine(computation, std::move(a), b, context));
+    return ConvertValue(std::move(a), x.type(), context.budget);
   }
   TF_ASSIGN_OR_RETURN(
       accumulator, Value::MakeUnique(std::move(accumulator), context.budget));

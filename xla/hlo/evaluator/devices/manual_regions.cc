@@ -66,10 +66,12 @@ absl::StatusOr<ManualTiles> TilesOf(const HloInstruction* call, bool enters,
   ManualTiles tiles;
   TF_ASSIGN_OR_RETURN(tiles.sharding, ShardingOf(outside));
   TF_RETURN_IF_ERROR(tiles.sharding.Validate(outside->shape(), partitions));
-  if (inside->shape().dimensions().size() !=
-      outside->shape().dimensions().size()) {
+  if (inside->shape().element_type() != outside->shape().element_type() ||
+      inside->shape().dimensions().size() !=
+          outside->shape().dimensions().size()) {
     return absl::InvalidArgumentError(
-        "the shapes inside and outside the region have different ranks");
+        "the shapes inside and outside the region have different types or "
+        "ranks");
   }
   // Manual axes of one device are not in the sharding.
   const bool subgroup =
