@@ -213,7 +213,8 @@ absl::Status CheckSignature(const std::string& path, const HloModule& a,
 }
 
 // If options.compare is the program of one device made from the module:
-// compares them, and returns true.
+// compares them, and returns true. InvalidArgument if it is neither that nor
+// takes the same arguments.
 absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
                                       const HloModule& module,
                                       const std::string& path,
@@ -228,7 +229,11 @@ absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
     if (options.devices % replicas != 0) return false;
     run.partitions = options.devices / replicas;
   }
-  if (!IsProgramOfOneDevice(module, *other, run.partitions)) return false;
+  if (!IsProgramOfOneDevice(module, *other, run.partitions)) {
+    // Before anything is run, or written.
+    TF_RETURN_IF_ERROR(CheckSignature(path, module, options.compare, *other));
+    return false;
+  }
   run.inputs = options.inputs;
   run.path = path;
   run.other_path = options.compare;
