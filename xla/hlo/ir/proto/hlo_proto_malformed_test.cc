@@ -120,13 +120,12 @@ std::vector<Malformed> MalformedProtos() {
       {"num_carries", In("scan", [](I* i) { i->set_num_carries(9); })},
       {"no element",
        In("get-tuple-element", [](I* i) { i->set_tuple_index(5); })},
-      {"huge",
-       In("iota",
-          [](I* i) {
-            auto* mode = i->add_unknown_attributes();
-            mode->set_name("mode");
-            mode->set_value("huge");
-          })},
+      {"huge", In("iota",
+                  [](I* i) {
+                    auto* mode = i->add_unknown_attributes();
+                    mode->set_name("mode");
+                    mode->set_value("huge");
+                  })},
       {"no dimension numbers",
        In("dot", [](I* i) { i->clear_dot_dimension_numbers(); })},
       {"unknown fusion kind",
