@@ -207,9 +207,9 @@ class Propagation {
            !options_.to_output;
   }
 
-  // unspecified_dims of `Sharding` calls.
+  // unspecified_dims of `Sharding` calls, and of borders of manual regions.
   void OpenDims(const HloInstruction& inst) {
-    if (!IsSharding(inst)) return;
+    if (!inst.shape().IsArray()) return;
     FactorSolver::TensorState& state = states_[graph_.FirstTensor(&inst)];
     for (int64_t d : UnspecifiedDims(inst)) {
       if (d < static_cast<int64_t>(state.sharding.open.size())) {

@@ -181,7 +181,12 @@ absl::StatusOr<OpShardingRule> ParseSdyShardingRule(absl::string_view text) {
 absl::StatusOr<std::optional<OpShardingRule>> GivenShardingRule(
     const HloInstruction& inst) {
   std::optional<OpShardingRule> none;
-  if (!inst.has_frontend_attributes()) return none;
+  // Where a call has several results, what takes them out of the tuple has
+  // copies of the call's attributes.
+  if (!inst.has_frontend_attributes() ||
+      inst.opcode() == HloOpcode::kGetTupleElement) {
+    return none;
+  }
   const std::optional<std::string> text =
       inst.get_frontend_attribute(std::string(sdy::kShardingRuleRoundTripAttr));
   if (!text.has_value()) return none;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -65,6 +66,23 @@ bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
   return true;
 }
 
+// A leaf of the manual region that reads the number of a device, also through
+// instructions that compute with that alone; only there such a number has a
+// meaning.
+std::optional<HloSharding> ManualRegionThatReads(const HloInstruction& inst) {
+  std::vector<const HloInstruction*> readers = {&inst};
+  absl::flat_hash_set<const HloInstruction*> seen(readers.begin(),
+                                                  readers.end());
+  for (size_t i = 0; i < readers.size(); ++i) {
+    for (const HloInstruction* user : readers[i]->users()) {
+      if (EntersManualRegion(*user) || !seen.insert(user).second) continue;
+      if (const auto leaf = ManualLeaf(*user)) return leaf;
+      if (!user->has_sharding()) readers.push_back(user);
+    }
+  }
+  return std::nullopt;
+}
+
 // A leaf of the manual region in which the instruction stands, by its
 // neighbors.
 std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
@@ -76,6 +94,9 @@ std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
   }
   if (inst.operand_count() > 0 || inst.opcode() == HloOpcode::kParameter) {
     return std::nullopt;
+  }
+  if (inst.opcode() == HloOpcode::kPartitionId) {
+    return ManualRegionThatReads(inst);
   }
   // Constants that only the region reads.
   for (const HloInstruction* user : inst.users()) {
@@ -185,7 +206,7 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> ShardingPriorities(
 
 std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst) {
   std::vector<int64_t> dims;
-  if (!inst.IsCustomCall("Sharding")) return dims;
+  if (!inst.IsCustomCall("Sharding") && !IsManualBorder(inst)) return dims;
   absl::string_view text = Cast<HloCustomCallInstruction>(&inst)->opaque();
   if (!absl::ConsumePrefix(&text, "unspecified_dims=[") ||
       !absl::ConsumeSuffix(&text, "]")) {

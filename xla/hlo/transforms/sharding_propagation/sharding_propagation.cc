@@ -276,7 +276,15 @@ class PropagationRun {
         FixGiven(inst, &spread);
       }
     }
-    for (const auto& [inst, dims] : open) spread.Open(inst, dims);
+    for (const auto& [inst, dims] : open) {
+      // At a border, the other side has the sharding that is given there.
+      if (absl::c_any_of(inst->users(), [](const HloInstruction* user) {
+            return IsManualBorder(*user);
+          })) {
+        continue;
+      }
+      spread.Open(inst, dims);
+    }
     // Maps in the order of their keys, so that runs are alike.
     for (const Groups* groups : {&as_groups, &like_groups}) {
       const std::map<int64_t, std::vector<HloInstruction*>> ordered(
