@@ -80,17 +80,22 @@ TEST(OpShardingRuleTest, Convolution) {
                               "dim_labels=b01f_01io->b01f"),
             "([i,j,l,k],[j,l,k,m])->([i,j,-,m]) {i=2,j=4,k=3,l=5,m=7} "
             "reduction={k,l}");
-  // Windows of half the input are small, whatever their stride.
+  // Windows in any number of steps.
   EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[4,6,9]", "f32[2,4,9]",
                               "window={size=4 stride=2 pad=1_1}, "
                               "dim_labels=b0f_0io->b0f"),
             "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=4} reduction={j} "
             "permutation={l}");
-  // Larger ones are not, and without padding there are fewer windows than
-  // elements.
+  // Windows with holes reach further.
+  EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[4,6,9]", "f32[2,8,9]",
+                              "window={size=4 pad=3_3 rhs_dilate=2}, "
+                              "dim_labels=b0f_0io->b0f"),
+            "([i,l,j],[-,j,k])->([i,l,k]) {i=2,j=6,k=9,l=8} reduction={j}");
+  // Those that are larger than the input are not cut, and without padding there
+  // are fewer windows than elements.
   EXPECT_EQ(
-      RuleOfConvolution("f32[2,8,6]", "f32[5,6,9]", "f32[2,8,9]",
-                        "window={size=5 pad=2_2}, dim_labels=b0f_0io->b0f"),
+      RuleOfConvolution("f32[2,8,6]", "f32[9,6,9]", "f32[2,8,9]",
+                        "window={size=9 pad=4_4}, dim_labels=b0f_0io->b0f"),
       "([i,-,j],[-,j,k])->([i,-,k]) {i=2,j=6,k=9} reduction={j}");
   EXPECT_EQ(RuleOfConvolution("f32[2,8,6]", "f32[3,6,9]", "f32[2,6,9]",
                               "window={size=3}, dim_labels=b0f_0io->b0f"),

@@ -26,21 +26,22 @@ void MapRole(const std::vector<DimNums>& dims, RuleBuilder* b,
   }
 }
 
-// Along a dimension where windows are small beside the input, that and the
-// result are cut alike and neighbors exchange their edges. Where they are as
-// large as the input, as for the gradient of a kernel, devices add up parts of
-// both operands.
+// Along a dimension where windows are no larger than the input and as many as
+// it has elements, that and the result are cut alike and neighbors exchange
+// their edges. Where they are as large as the input and few, as for the
+// gradient of a kernel, devices add up parts of both operands.
 void MapSlidingDim(const HloInstruction& conv, const DimNums& dim,
                    RuleBuilder* b) {
   const WindowDimension& window = conv.window().dimensions(dim.spatial_dim);
   const int64_t in = b->shape(0).dimensions(dim.lhs);
   const int64_t out = b->shape(b->result()).dimensions(dim.output);
   const int64_t base = in * window.base_dilation();
-  const int64_t reach = window.size() * window.window_dilation();
+  const int64_t dilation = window.window_dilation();
+  const int64_t reach = (window.size() - 1) * dilation + 1;
   const int64_t steps = out * window.stride();
-  if (base == steps && reach * 2 <= base) {
+  if (base == steps && reach <= base) {
     b->MapAll({dim.lhs, -1, dim.output});
-  } else if (base == in && reach == in && steps * 2 <= in) {
+  } else if (base == in && window.size() * dilation == in && steps * 2 <= in) {
     b->MapAll({dim.lhs, dim.rhs, -1}, FactorKind::kReduction);
   }
 }
