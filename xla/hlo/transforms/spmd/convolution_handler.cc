@@ -53,7 +53,23 @@ struct SpatialFetch {
   std::vector<bool> has_halos;
 };
 
-SpatialFetch PlanFetch(const Shape& base_shape, HloSharding sharding,
+// What a device receives in that.
+double BytesOfFetch(const Shape& base_shape, const HloSharding& present,
+                    const SpatialFetch& fetch,
+                    absl::Span<const SpatialCut> cuts) {
+  double bytes = RouteBytes(base_shape, present, fetch.sharding);
+  Shape shard = MakePartitionedShape(base_shape, fetch.sharding);
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    const auto& [dim, intervals] = cuts[i];
+    if (!fetch.has_halos[i]) continue;
+    bytes +=
+        BytesOfIntervals(base_shape.dimensions(dim), intervals, dim, &shard);
+  }
+  return bytes;
+}
+
+SpatialFetch PlanFetch(const Shape& base_shape, const HloSharding& present,
+                       HloSharding sharding,
                        absl::Span<const SpatialCut> cuts) {
   SpatialFetch fetch{std::move(sharding), {}};
   for (const SpatialCut& cut : cuts) {
@@ -65,22 +81,25 @@ SpatialFetch PlanFetch(const Shape& base_shape, HloSharding sharding,
     if (fetch.has_halos[i]) continue;
     fetch.sharding = ReplicatedOnDims(fetch.sharding, {cuts[i].dim});
   }
+  // What is whole already has no need of halos.
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    if (!fetch.has_halos[i]) continue;
+    SpatialFetch whole = fetch;
+    whole.sharding = ReplicatedOnDims(fetch.sharding, {cuts[i].dim});
+    whole.has_halos[i] = false;
+    if (BytesOfFetch(base_shape, present, whole, cuts) <
+        BytesOfFetch(base_shape, present, fetch, cuts)) {
+      fetch = std::move(whole);
+    }
+  }
   return fetch;
 }
 
-// What a device receives in that.
 double BytesOfFetch(const FactorTensor& operand, const HloSharding& sharding,
                     absl::Span<const SpatialCut> cuts) {
-  const SpatialFetch fetch = PlanFetch(operand.shape, sharding, cuts);
-  double bytes = RouteBytes(operand.shape, operand.sharding, fetch.sharding);
-  Shape shard = MakePartitionedShape(operand.shape, fetch.sharding);
-  for (int64_t i = 0; i < cuts.size(); ++i) {
-    const auto& [dim, intervals] = cuts[i];
-    if (!fetch.has_halos[i]) continue;
-    bytes +=
-        BytesOfIntervals(operand.shape.dimensions(dim), intervals, dim, &shard);
-  }
-  return bytes;
+  return BytesOfFetch(
+      operand.shape, operand.sharding,
+      PlanFetch(operand.shape, operand.sharding, sharding, cuts), cuts);
 }
 
 // Zeros where there is nothing, and in the padding of `masked` dimensions.
@@ -93,7 +112,7 @@ HloInstruction* FetchSpatial(const PartitionedHlo& operand,
     ordinals.push_back(OrdinalTable(cut_sharding, cut.dim));
   }
   const auto [sharding, has_halos] =
-      PlanFetch(operand.base_shape(), cut_sharding, cuts);
+      PlanFetch(operand.base_shape(), operand.sharding(), cut_sharding, cuts);
   HloInstruction* local =
       operand.Reshard(sharding).PadWithZeroOnSpecifiedDims(masked).hlo();
   SpmdBuilder* b = operand.state().b;
@@ -124,7 +143,9 @@ HloInstruction* FetchSpatial(const PartitionedHlo& operand,
 
 // Spatial dimensions along which both operands are cut and the result is not,
 // as in the gradient of a kernel: each device adds up a part of the window.
+// With one window there is nothing else to cut, so either operand may be whole.
 std::vector<int64_t> SummedSpatialDims(const DotConvolutionDimsInfo& info,
+                                       const Shape& result,
                                        const HloSharding& lhs,
                                        const HloSharding& rhs,
                                        const HloSharding& output,
@@ -132,9 +153,13 @@ std::vector<int64_t> SummedSpatialDims(const DotConvolutionDimsInfo& info,
   std::vector<int64_t> dims;
   for (const auto& dim : info.conv_spatial_dims) {
     const WindowDimension& wd = window.dimensions(dim.spatial_dim);
-    if (ShardCountAtDim(lhs, dim.lhs) > 1 &&
-        ShardCountAtDim(rhs, dim.rhs) > 1 &&
-        ShardCountAtDim(output, dim.output) == 1 && wd.base_dilation() == 1) {
+    const bool lhs_is_cut = ShardCountAtDim(lhs, dim.lhs) > 1;
+    const bool rhs_is_cut = ShardCountAtDim(rhs, dim.rhs) > 1;
+    const bool is_cut = result.dimensions(dim.output) == 1
+                            ? lhs_is_cut || rhs_is_cut
+                            : lhs_is_cut && rhs_is_cut;
+    if (is_cut && ShardCountAtDim(output, dim.output) == 1 &&
+        wd.base_dilation() == 1) {
       dims.push_back(dim.spatial_dim);
     }
   }
@@ -417,8 +442,8 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   state.module = module;
   state.b = b;
   const auto summed_for = [&](const HloSharding& output) {
-    return SummedSpatialDims(info, lhs.sharding(), rhs.sharding(), output,
-                             conv_window);
+    return SummedSpatialDims(info, output_base_shape, lhs.sharding(),
+                             rhs.sharding(), output, conv_window);
   };
   const auto plan_with = [&](absl::Span<const int64_t> summed) {
     return PlanConvolution(*hlo, info, lhs.sharding(), rhs.sharding(),

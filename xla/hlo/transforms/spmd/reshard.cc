@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -33,15 +34,42 @@ PartitionedHlo Relabel(const PartitionedHlo& value,
   return PartitionedHlo(copy, value.base_shape(), value.state());
 }
 
-// Whether tiles, and no addends or manual values, come from other devices.
+// Tiles of no addends or manual values.
+bool IsPlain(const HloSharding& sharding) {
+  return sharding.IsTiledLeaf() && !sharding.IsManualSubgroup() &&
+         !UnreducedDim(sharding).has_value();
+}
+
+// Whether tiles come from other devices.
 bool MovesTiles(const Shape& shape, const HloSharding& from,
                 const HloSharding& to) {
-  const auto is_plain = [](const HloSharding& sharding) {
-    return sharding.IsTiledLeaf() && !sharding.IsManualSubgroup() &&
-           !UnreducedDim(sharding).has_value();
-  };
-  return shape.IsArray() && is_plain(from) && is_plain(to) &&
+  return shape.IsArray() && IsPlain(from) &&
+         (IsPlain(to) || to.IsReplicatedLeaf()) &&
          ReshardBytes(shape, from, to) > 0;
+}
+
+// Of the shardings that a value has been brought to, by sharding in `cache`,
+// and its own, that from which the least moves to `target`.
+template <typename Cache>
+PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
+                         const Cache& cache) {
+  const Shape& shape = value.base_shape();
+  if (cache.empty() || !MovesTiles(shape, value.sharding(), target)) {
+    return value;
+  }
+  const PartitionedHlo* nearest = &value;
+  double least = RouteBytes(shape, value.sharding(), target);
+  for (const auto& [sharding, other] : cache) {
+    if (!IsPlain(sharding)) continue;
+    const double bytes = RouteBytes(shape, sharding, target);
+    // The map has no order.
+    const bool is_first = nearest != &value &&
+                          sharding.ToString() < nearest->sharding().ToString();
+    if (bytes > least || (bytes == least && !is_first)) continue;
+    nearest = &other;
+    least = bytes;
+  }
+  return *nearest;
 }
 
 }  // namespace
@@ -68,7 +96,11 @@ PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
     }
   }
   const bool padded = pad_value.has_value();
-  PartitionedHlo result = ReshardNoCache(target, std::move(pad_value));
+  const PartitionedHlo source =
+      padded ? *this : NearestTo(target, *this, cache);
+  PartitionedHlo result = source.hlo_ == hlo_
+                              ? ReshardNoCache(target, std::move(pad_value))
+                              : source.Reshard(target);
   // Whether what a gather makes is kept for others is a question of memory.
   const bool gathers =
       !base_shape_.IsTuple() && sharding().IsTiledLeaf() &&

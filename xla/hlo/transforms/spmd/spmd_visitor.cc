@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -324,6 +325,15 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
   std::optional<int64_t> device;
   absl::flat_hash_set<const HloInstruction*> sent;
   int64_t bytes = 0;
+  // An operand that is sent serves all who read it elsewhere.
+  const auto share_of = [](const HloInstruction& operand, int64_t owner) {
+    const int64_t readers =
+        absl::c_count_if(operand.users(), [&](const HloInstruction* user) {
+          return !user->has_sharding() ||
+                 user->sharding().UniqueDevice() != owner;
+        });
+    return ShapeSizeInBytes(operand.shape()) / std::max<int64_t>(readers, 1);
+  };
   for (const HloInstruction* operand : hlo->operands()) {
     if (!operand->shape().IsArray()) return false;
     const PartitionedHlo& present = GetPartitionedHlo(operand);
@@ -336,7 +346,7 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
     if (device.has_value() && *device != owner) return false;
     device = owner;
     if (present.IsAlsoWhole() || !sent.insert(operand).second) continue;
-    bytes += ShapeSizeInBytes(operand->shape());
+    bytes += share_of(*operand, owner);
   }
   const int64_t result_bytes =
       ShapeUtil::ByteSizeOfElementsRecursive(hlo->shape());
