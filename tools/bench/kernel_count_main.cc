@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "tools/tool_main.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -123,7 +124,7 @@ absl::Status CountAll(const std::vector<std::string>& files) {
                       xla::gpu::LoadGpuDevice(absl::GetFlag(FLAGS_device)));
   for (const std::string& file : files) {
     TF_ASSIGN_OR_RETURN(const auto module, xla::ReadModuleFromFile(file));
-    xla::gpu::GpuPerformanceModel model(device);
+    xla::gpu::GpuPerformanceModel model(device, xla::gpu::KernelTarget::kXla);
     Count count;
     Add(*module->entry_computation(), 1, &model, &count);
     std::cout << absl::StrFormat("%s,%.0f,%.0f,%.0f,%.0f,%d\n", file,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -93,7 +94,7 @@ bool IsWrittenWhole(const Shape& shape) {
   return bits > 0 && bits < 8;
 }
 
-ScatterWay WayOfScatter(const HloInstruction& hlo) {
+ScatterWay WayOfScatter(const HloInstruction& hlo, KernelTarget target) {
   constexpr int64_t kManyElements = int64_t{1} << 20;
   const HloScatterInstruction& scatter = AsScatter(hlo);
   if (scatter.scatter_operand_count() != 1 || IsWrittenWhole(scatter.shape())) {
@@ -101,7 +102,9 @@ ScatterWay WayOfScatter(const HloInstruction& hlo) {
   }
   const bool apart = AreWindowsApart(scatter);
   if (apart && scatter.unique_indices()) return ScatterWay::kUnique;
-  if (HasAtomics(scatter)) return ScatterWay::kAtomic;
+  if (target == KernelTarget::kXla || HasAtomics(scatter)) {
+    return ScatterWay::kAtomic;
+  }
   if (apart && ShapeUtil::ElementsIn(scatter.shape()) >= kManyElements) {
     return ScatterWay::kInOrder;
   }
@@ -193,9 +196,10 @@ int64_t ScatterGroups(const HloInstruction& hlo, int64_t device_threads) {
   return std::max<int64_t>(groups, 1);
 }
 
-int64_t ScatterThreads(const HloInstruction& hlo, int64_t device_threads) {
+int64_t ScatterThreads(const HloInstruction& hlo, int64_t device_threads,
+                       KernelTarget target) {
   const HloScatterInstruction& scatter = AsScatter(hlo);
-  return WayOfScatter(hlo) == ScatterWay::kInOrder
+  return WayOfScatter(hlo, target) == ScatterWay::kInOrder
              ? WindowElements(scatter) * ScatterGroups(hlo, device_threads)
              : ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape());
 }

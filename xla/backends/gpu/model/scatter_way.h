@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
@@ -35,7 +36,11 @@ enum class ScatterWay {
 // In order, few threads take many steps. That pays where a search has several
 // times more elements than a device has threads: from 2^20 elements on, since
 // an H100 runs 270,336 threads at a time.
-ScatterWay WayOfScatter(const HloInstruction& scatter);
+//
+// XLA's kernels (KernelTarget::kXla) update one array in place with atomics,
+// whatever the order does to sums of floats.
+ScatterWay WayOfScatter(const HloInstruction& scatter,
+                        KernelTarget target = KernelTarget::kOwn);
 
 // Whether kernels write all of such a result, whatever is updated: complex
 // numbers are computed in two parts, and packed ones share bytes.
@@ -64,7 +69,8 @@ std::vector<int64_t> ScatterDimensions(const HloInstruction& scatter,
 int64_t ScatterGroups(const HloInstruction& scatter, int64_t device_threads);
 // Threads of a scatter that is computed in the memory of its operand; in order,
 // those of all groups.
-int64_t ScatterThreads(const HloInstruction& scatter, int64_t device_threads);
+int64_t ScatterThreads(const HloInstruction& scatter, int64_t device_threads,
+                       KernelTarget target = KernelTarget::kOwn);
 // How often, on average, an element of operand `i` is read.
 double ScatterReads(const HloInstruction& scatter, int64_t i, bool in_place);
 // How often the computation is applied to an element of the updates.

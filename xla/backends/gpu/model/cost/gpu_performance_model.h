@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -62,8 +63,9 @@ class GpuPerformanceModel {
   };
 
   // The device must outlive the model.
-  explicit GpuPerformanceModel(const stream_executor::DeviceDescription& device)
-      : device_(device), costs_(&device) {}
+  explicit GpuPerformanceModel(const stream_executor::DeviceDescription& device,
+                               KernelTarget kernels_for = KernelTarget::kOwn)
+      : device_(device), costs_(&device, kernels_for) {}
 
   // The time of one instruction as it is.
   const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);

@@ -217,7 +217,7 @@ KernelCost KernelCosts::Compute(const HloInstruction& kernel) {
     --depth_;
     return cost;
   };
-  KernelCostWalk walk(device_, &flops_, new_place, inner);
+  KernelCostWalk walk(device_, kernels_for_, &flops_, new_place, inner);
   return kernel.opcode() == HloOpcode::kFusion ? walk.OfFusion(kernel)
                                                : walk.OfInstruction(kernel);
 }

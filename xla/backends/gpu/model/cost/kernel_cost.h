@@ -10,6 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -117,10 +118,11 @@ struct PairCost {
 class KernelCosts {
  public:
   // Without a device every reduction is a kernel built for reductions, never a
-  // loop. The device must outlive this.
+  // loop. The device must outlive this. Kernels are those of `kernels_for`.
   explicit KernelCosts(
-      const stream_executor::DeviceDescription* device = nullptr)
-      : device_(device) {}
+      const stream_executor::DeviceDescription* device = nullptr,
+      KernelTarget kernels_for = KernelTarget::kOwn)
+      : device_(device), kernels_for_(kernels_for) {}
 
   // Valid until Invalidate.
   const KernelCost& Get(const HloInstruction& kernel);
@@ -174,6 +176,7 @@ class KernelCosts {
   }
 
   const stream_executor::DeviceDescription* device_;
+  KernelTarget kernels_for_;
   absl::node_hash_map<const HloInstruction*, KernelCost> costs_;
   const HloInstruction* indexed_ = nullptr;
   absl::flat_hash_map<const HloInstruction*, Positions> positions_;

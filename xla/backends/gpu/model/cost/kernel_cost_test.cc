@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/model/cost/coalescing_analysis.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/threads_at_once.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -293,7 +294,8 @@ TEST(KernelCostTest, AnIndexFindsOperandsWhereTheyAre) {
 TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
   const auto cost_of = [](absl::string_view type, int64_t rows,
                           absl::string_view apply, int64_t updates = 6,
-                          const se::DeviceDescription* device = nullptr) {
+                          const se::DeviceDescription* device = nullptr,
+                          KernelTarget target = KernelTarget::kOwn) {
     auto module = Parse(absl::StrCat(
         "HloModule m\nadd { a = ", type, "[] parameter(0) b = ", type,
         "[] parameter(1) ROOT c = ", type,
@@ -304,7 +306,7 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
         "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
         "index_vector_dim=1, to_apply=",
         apply, "\n}"));
-    KernelCosts costs(device);
+    KernelCosts costs(device, target);
     return costs.Get(*Find(*module, "s"));
   };
   for (const auto& [type, rows, apply, threads] :
@@ -334,6 +336,13 @@ TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
   EXPECT_EQ(search.operands[1].utilization(), 50 * 4);
   EXPECT_EQ(search.operands[2].utilization(), 50);
   EXPECT_EQ(search.flops, 50 * update.flops);
+  // XLA's kernels add floats with atomics, in whatever order.
+  const KernelCost atomic =
+      cost_of("f32", 50, "add", 6, nullptr, KernelTarget::kXla);
+  EXPECT_EQ(atomic.bytes_written, 6 * 4 * 4);
+  EXPECT_EQ(atomic.iterations, 6 * 4);
+  EXPECT_EQ(atomic.operands[2].utilization(), 1);
+  EXPECT_EQ(atomic.flops, update.flops);
 }
 
 TEST(KernelCostTest, ThreadsAtOnceAreRounded) {

@@ -10,6 +10,7 @@
 #include "xla/backends/gpu/model/cost/coalescing_analysis.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/backends/gpu/model/scatter_way.h"
 #include "xla/backends/gpu/model/threads_at_once.h"
@@ -131,9 +132,9 @@ const HloInstruction* SkipBitcasts(const HloInstruction* value) {
 
 // An output that is written where operand 0, which comes from outside of the
 // fusion, lies.
-bool IsUpdateInPlace(const HloInstruction& output) {
+bool IsUpdateInPlace(const HloInstruction& output, KernelTarget target) {
   if (output.opcode() == HloOpcode::kScatter) {
-    if (WayOfScatter(output) == ScatterWay::kSearch) return false;
+    if (WayOfScatter(output, target) == ScatterWay::kSearch) return false;
   } else if (output.opcode() != HloOpcode::kDynamicUpdateSlice ||
              IsWrittenWhole(output.shape())) {
     return false;
@@ -261,14 +262,15 @@ void KernelCostWalk::RunOver(const Shape& shape) {
 // In-place updates write the update only, and run over its elements.
 void KernelCostWalk::WriteOutput(const HloInstruction& output) {
   const HloInstruction* last = SkipBitcasts(&output);
-  if (IsUpdateInPlace(*last) && last->opcode() == HloOpcode::kScatter) {
+  if (IsUpdateInPlace(*last, kernels_for_) &&
+      last->opcode() == HloOpcode::kScatter) {
     cost_.bytes_written += Bytes(last->operand(2)->shape());
     cost_.iterations = std::max(
-        cost_.iterations,
-        static_cast<double>(ScatterThreads(*last, ThreadsAtOnce(device_))));
+        cost_.iterations, static_cast<double>(ScatterThreads(
+                              *last, ThreadsAtOnce(device_), kernels_for_)));
     return;
   }
-  if (IsUpdateInPlace(*last)) {
+  if (IsUpdateInPlace(*last, kernels_for_)) {
     cost_.bytes_written += Bytes(last->operand(1)->shape());
     RunOver(last->operand(1)->shape());
     return;
@@ -336,7 +338,7 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
     coalesced &= read.coalesced;
     nested_coalesced &= read.nested_coalesced;
   }
-  const bool in_place = is_output && IsUpdateInPlace(hlo);
+  const bool in_place = is_output && IsUpdateInPlace(hlo, kernels_for_);
   const bool is_scatter = hlo.opcode() == HloOpcode::kScatter;
   cost_.flops += utilization * flops_->Of(hlo) *
                  (is_scatter ? ScatterRepeats(hlo, in_place) : 1);
@@ -456,7 +458,8 @@ KernelCost KernelCostWalk::OfFusion(const HloInstruction& fusion) {
     Visit(hlo, hlo_reads, is_output[hlo.local_id()], [&](int64_t i) {
       const HloInstruction* operand = hlo.operand(i);
       // Bitcasts of what is updated in place read nothing, either.
-      if (i == 0 && is_output[hlo.local_id()] && IsUpdateInPlace(hlo)) {
+      if (i == 0 && is_output[hlo.local_id()] &&
+          IsUpdateInPlace(hlo, kernels_for_)) {
         operand = SkipBitcasts(operand);
       }
       return &reads[operand->local_id()];

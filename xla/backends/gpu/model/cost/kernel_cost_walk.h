@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
+#include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -28,10 +29,15 @@ class KernelCostWalk {
  public:
   // `inner`: the cost of a fusion within a fusion.
   KernelCostWalk(
-      const stream_executor::DeviceDescription* device, InstructionFlops* flops,
+      const stream_executor::DeviceDescription* device,
+      KernelTarget kernels_for, InstructionFlops* flops,
       absl::FunctionRef<int32_t()> new_place,
       absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner)
-      : device_(device), flops_(flops), new_place_(new_place), inner_(inner) {}
+      : device_(device),
+        kernels_for_(kernels_for),
+        flops_(flops),
+        new_place_(new_place),
+        inner_(inner) {}
 
   KernelCost OfFusion(const HloInstruction& fusion);
   KernelCost OfInstruction(const HloInstruction& instruction);
@@ -53,6 +59,7 @@ class KernelCostWalk {
   void WriteOutput(const HloInstruction& output);
 
   const stream_executor::DeviceDescription* device_;
+  KernelTarget kernels_for_;
   InstructionFlops* flops_;
   absl::FunctionRef<int32_t()> new_place_;
   absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner_;

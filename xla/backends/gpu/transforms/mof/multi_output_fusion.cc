@@ -48,7 +48,7 @@ absl::Status MultiOutputFusion::Fuse(
     FusionExplanation* explanation, std::vector<FusionGroup>* groups,
     Figures* figures) const {
   const GpuAliasInfo default_alias_info(device);
-  GpuPerformanceModel model(device);
+  GpuPerformanceModel model(device, options_.kernels_for);
   FusionInfoCache cache(device);
   MofContext context;
   context.device = &device;
@@ -100,7 +100,7 @@ absl::StatusOr<MultiOutputFusion::Tried> MultiOutputFusion::TryBothOrders(
     TF_RETURN_IF_ERROR(Fuse(
         tried.module.get(), device, order, execution_threads, /*banned=*/{},
         /*explanation=*/nullptr, &tried.groups, &tried.figures));
-    GpuPerformanceModel model(device);
+    GpuPerformanceModel model(device, options_.kernels_for);
     absl::Duration time;
     for (const HloComputation* computation :
          GetFusibleComputations(*tried.module, execution_threads)) {

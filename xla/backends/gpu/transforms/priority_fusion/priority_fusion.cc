@@ -57,7 +57,7 @@ class Fuser {
         computation_(computation),
         explanation_(explanation),
         groups_(groups),
-        model_(device),
+        model_(device, options.kernels_for),
         tiled_(device, banned,
                {options.triton_heroless, options.triton_multi_output,
                 options.kernels_for},
