@@ -28,8 +28,9 @@ namespace xla {
 // 2. For each site, those in inner loops and of many bytes first: source and
 //    copy share a buffer unless a live interval of one overlaps one of the
 //    other. Copies that the module has already are sites as well.
-// 3. Values are copied at the remaining sites. Then results of the entry that
-//    are constants, parameters without an alias, or in another result's buffer.
+// 3. Values are copied at the remaining sites (what is one constant all over is
+//    written again instead). Then results of the entry that are constants,
+//    parameters without an alias, or in another result's buffer.
 //
 // The order is that of the schedule, which stays valid. A module without one
 // gets control dependencies instead: live ranges are compared in an order in

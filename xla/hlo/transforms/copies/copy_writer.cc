@@ -3,12 +3,37 @@
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+// Whether an array is one constant all over. To write that again costs half of
+// a copy, and the first array need not wait to be copied.
+bool IsFill(const HloInstruction& value) {
+  if (value.opcode() == HloOpcode::kBroadcast) {
+    return value.operand(0)->opcode() == HloOpcode::kConstant &&
+           ShapeUtil::IsEffectiveScalar(value.operand(0)->shape());
+  }
+  return value.opcode() == HloOpcode::kFusion && value.shape().IsArray() &&
+         value.operand_count() == 0 && value.IsLoopFusion() &&
+         absl::c_all_of(
+             value.fused_instructions_computation()->instructions(),
+             [](const HloInstruction* inst) {
+               return inst->opcode() == HloOpcode::kConstant
+                          ? ShapeUtil::IsEffectiveScalar(inst->shape())
+                          : HloPredicateIsOp<HloOpcode::kBitcast,
+                                             HloOpcode::kBroadcast,
+                                             HloOpcode::kReshape>(inst);
+             });
+}
+
+}  // namespace
 
 HloInstruction* CopyWriter::Add(HloInstruction* like,
                                 std::unique_ptr<HloInstruction> inst,
@@ -64,11 +89,12 @@ HloInstruction* CopyWriter::WithCopies(HloInstruction* value,
   std::vector<Copy> copies;
   for (const CopySite* site : sites) {
     HloInstruction* leaf = Leaf(value, site->index, list);
-    copies.push_back(
-        {&site->index,
-         Add(leaf,
-             HloInstruction::CreateUnary(leaf->shape(), HloOpcode::kCopy, leaf),
-             list)});
+    std::unique_ptr<HloInstruction> copy =
+        IsFill(*leaf) ? leaf->Clone()
+                      : HloInstruction::CreateUnary(leaf->shape(),
+                                                    HloOpcode::kCopy, leaf);
+    if (copy->opcode() != HloOpcode::kCopy) loose_.push_back(leaf);
+    copies.push_back({&site->index, Add(leaf, std::move(copy), list)});
   }
   HloInstruction* rebuilt = Rebuilt(value, copies, 0, list);
   if (rebuilt->opcode() == HloOpcode::kTuple && value->has_sharding()) {
@@ -132,11 +158,12 @@ absl::Status CopyWriter::RemoveLoose() {
   while (!loose_.empty()) {
     HloInstruction* inst = loose_.back();
     loose_.pop_back();
-    const bool only_passes = inst->opcode() == HloOpcode::kTuple ||
-                             inst->opcode() == HloOpcode::kGetTupleElement ||
-                             inst->opcode() == HloOpcode::kCopy;
-    if (!only_passes || removed_.contains(inst) || inst->user_count() > 0 ||
-        inst->IsRoot() || inst->HasControlDependencies()) {
+    if (removed_.contains(inst)) continue;
+    const bool can_go = inst->opcode() == HloOpcode::kTuple ||
+                        inst->opcode() == HloOpcode::kGetTupleElement ||
+                        inst->opcode() == HloOpcode::kCopy || IsFill(*inst);
+    if (!can_go || inst->user_count() > 0 || inst->IsRoot() ||
+        inst->HasControlDependencies()) {
       continue;
     }
     const auto operands = inst->unique_operands();

@@ -24,7 +24,8 @@ namespace xla {
 //   after:  g = get-tuple-element(t), index=1; c = copy(g)
 //           u = tuple(get-tuple-element(t), index=0, c); w = while(u)
 //
-// Elements of `tuple` instructions are taken from there. Call Finish() last.
+// Elements of `tuple` instructions are taken from there. An array that is one
+// constant all over is written once more instead. Call Finish() last.
 class CopyWriter {
  public:
   // `order` holds every computation with a copy.
