@@ -74,11 +74,12 @@ for (let b = 0; b < count; ++b) {
 for (let t = 1; t <= points; ++t) live[t] += live[t - 1];
 const peakPoint = memory.peak_point;
 const limit = memory.limit_bytes || 0;
-let height = Math.max(memory.peak_bytes, memory.heap_bytes, 1);
-// A limit far above everything would flatten the picture.
-if (limit && limit <= 3 * height) height = Math.max(height, limit);
 const before = page.before;  // of a module that was made to fit, or compared
-if (before) height = Math.max(height, before.peak_bytes);
+// What each picture's axis reaches to. What is far above everything would flatten the buffers.
+const withBefore = before ? Math.max(memory.peak_bytes, before.peak_bytes) : 0;
+const heights = {boxes: Math.max(memory.peak_bytes, memory.heap_bytes, 1)};
+for (const bytes of [limit, withBefore]) if (bytes <= 3 * heights.boxes) heights.boxes = Math.max(heights.boxes, bytes);
+heights.curve = Math.max(heights.boxes, withBefore);
 
 const state = {
   from: 0, to: points, point: peakPoint, query: '', hidden: new Set(),
@@ -150,7 +151,8 @@ function prepare(canvas) {
   context.fillStyle = style('--panel');
   context.fillRect(0, 0, width, rows);
   context.font = '11px system-ui, "DejaVu Sans", sans-serif';
-  const plot = {context, width, left: LEFT, right: width - 8, top: TOP, bottom: rows - BOTTOM};
+  const height = heights[canvas.id];
+  const plot = {context, width, height, left: LEFT, right: width - 8, top: TOP, bottom: rows - BOTTOM};
   plot.x = (tick) => plot.left + (tick - state.from) / (state.to - state.from) * (plot.right - plot.left);
   plot.y = (bytes) => plot.bottom - bytes / height * (plot.bottom - plot.top);
   plot.tick = (x) => state.from + (x - plot.left) / (plot.right - plot.left) * (state.to - state.from);
@@ -176,8 +178,8 @@ function axes(plot, lines) {
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   // Steps of 2^n bytes: their labels are round.
-  const step = 2 ** Math.max(0, Math.ceil(Math.log2(height / lines)));
-  for (let bytes = 0; bytes <= height; bytes += step) {
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(plot.height / lines)));
+  for (let bytes = 0; bytes <= plot.height; bytes += step) {
     const y = Math.round(plot.y(bytes)) + .5;
     context.beginPath();
     context.moveTo(plot.left, y);
@@ -244,7 +246,7 @@ function drawCurve() {
   context.fill();
   context.globalAlpha = 1;
   if (before) drawBefore(plot);
-  if (limit && limit <= height) line(plot, plot.y(limit), 'limit ' + size(limit), style('--bad'));
+  if (limit && limit <= plot.height) line(plot, plot.y(limit), 'limit ' + size(limit), style('--bad'));
   marker(plot);
 }
 
@@ -316,7 +318,7 @@ function drawBoxes() {
                        plot.x(buffers.last[b] + 1) - plot.x(buffers.first[b]), plot.y(buffers.offset[b]) - y);
   }
   context.restore();
-  if (limit && limit <= height) line(plot, plot.y(limit), 'limit ' + size(limit), style('--bad'));
+  if (limit && limit <= plot.height) line(plot, plot.y(limit), 'limit ' + size(limit), style('--bad'));
   marker(plot);
 }
 
@@ -391,7 +393,7 @@ function showTip(event, lines) {
 function geometry(canvas) {
   const plot = {left: LEFT, right: canvas.clientWidth - 8, top: TOP, bottom: canvas.clientHeight - BOTTOM};
   plot.tick = (x) => state.from + (x - plot.left) / (plot.right - plot.left) * (state.to - state.from);
-  plot.bytes = (y) => (plot.bottom - y) / (plot.bottom - plot.top) * height;
+  plot.bytes = (y) => (plot.bottom - y) / (plot.bottom - plot.top) * heights[canvas.id];
   return plot;
 }
 
