@@ -17,12 +17,16 @@ constexpr absl::string_view kFromJax =
 
 // What lies beside modules in a folder of --xla_dump_to, and what JAX prints.
 std::string NameOfNeighbor(absl::string_view start) {
+  start = absl::StripLeadingAsciiWhitespace(start);
   if (absl::StartsWith(start, "BufferAssignment:")) {
     return "XLA's buffer assignment";
   }
-  if (absl::StartsWith(start, "Total bytes used:")) {
+  if (absl::StartsWith(start, "Total bytes used:") ||
+      absl::StartsWith(start, "Memory Space:")) {
     return "XLA's report on memory usage";
   }
+  if (absl::StartsWith(start, "HloLiveRange")) return "XLA's live ranges";
+  if (absl::StartsWith(start, "xla_")) return "XLA's flags";
   if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
   // Modules may hold some, quoted: the source of a custom call.
   if ((absl::StartsWith(start, "//") || absl::StartsWith(start, ".version")) &&
@@ -80,6 +84,9 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
   }
   if (absl::StartsWith(contents, "PK\x03\x04")) {
     return "a zip archive; extract it and pass one of its files";
+  }
+  if (contents.size() > 262 && contents.substr(257, 5) == "ustar") {
+    return "a tar archive; extract it and pass its folder or one of its files";
   }
   if (absl::StartsWith(contents, "\xef\xbb\xbf")) {
     return "begins with a byte order mark; HLO is UTF-8 without one";

@@ -4,7 +4,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/utils/module_io.h"
+#include "xla/service/hlo.pb.h"
 
 namespace xla {
 namespace {
@@ -17,6 +19,9 @@ TEST(ForeignFormatTest, SaysWhatToDo) {
   EXPECT_THAT(ForeignFormatAdvice("\xef\xbb\xbfHloModule m"),
               HasSubstr("byte order mark"));
   EXPECT_THAT(ForeignFormatAdvice("\xff\xfeH"), HasSubstr("UTF-16"));
+  EXPECT_THAT(ForeignFormatAdvice("dump/" + std::string(252, '\0') + "ustar  " +
+                                  std::string(249, '\0')),
+              HasSubstr("tar archive"));
   EXPECT_THAT(ForeignFormatAdvice("ML\xefR\x01"), HasSubstr("as_text"));
   EXPECT_THAT(ForeignFormatAdvice("#loc = loc(unknown)\nmodule @jit_f {\n"
                                   "  func.func public @main("),
@@ -44,6 +49,14 @@ TEST(ForeignFormatTest, NamesWhatLiesBesideModules) {
               HasSubstr("buffer assignment, not HLO"));
   EXPECT_THAT(ForeignFormatAdvice("Total bytes used: 12 (12B)\n"),
               HasSubstr("memory usage, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("\nTotal bytes used: 12 (12B)\n"),
+              HasSubstr("memory usage, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("Memory Space: default (color=0)\n"),
+              HasSubstr("memory usage, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("HloLiveRange (max 15):\n"),
+              HasSubstr("live ranges, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("xla_dump_to: \"dump\"\n"),
+              HasSubstr("flags, not HLO"));
   EXPECT_THAT(ForeignFormatAdvice("; ModuleID = 'jit_f'\n"),
               HasSubstr("LLVM IR, not HLO"));
   EXPECT_THAT(ForeignFormatAdvice("//\n.version 8.3\n.target sm_90a\n"),
@@ -75,6 +88,35 @@ TEST(ForeignFormatTest, ReadingSaysItWithTheFile) {
   EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(module.status().message()),
               HasSubstr("step.hlo.gz: error: compressed by gzip"));
+}
+
+// As XLA's report on memory usage looks to who takes it for a module.
+TEST(ForeignFormatTest, AProtoWithoutInstructionsIsNoModule) {
+  HloProto proto;
+  proto.mutable_hlo_module()->add_computations();
+  HloParserOptions options;
+  options.set_file_name("report.pb");
+  const auto module = ReadModule(proto.SerializeAsString(), options);
+  EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(module.status().message()),
+              HasSubstr("nor a proto that holds an HLO module"));
+}
+
+// Other messages are tried before, for which its bytes are no UTF-8.
+TEST(ForeignFormatTest, ASnapshotIsReadWithoutAWord) {
+  const auto module = ReadModule(
+      "HloModule m\nENTRY e {\n  p = f32[128]{0} parameter(0)\n"
+      "  ROOT r = f32[128]{0} negate(p), metadata={op_name=\"jit(f)/neg\"}\n}",
+      HloParserOptions());
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloSnapshot snapshot;
+  *snapshot.mutable_hlo()->mutable_hlo_module() = (*module)->ToProto();
+  testing::internal::CaptureStderr();
+  const auto read =
+      ReadModule(snapshot.SerializeAsString(), HloParserOptions());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->name(), "m");
 }
 
 }  // namespace

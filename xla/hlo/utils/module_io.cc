@@ -10,6 +10,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/text_format.h"
 #include "xla/hlo/ir/name_uniquer.h"
 #include "xla/hlo/utils/foreign_format.h"
@@ -82,12 +83,17 @@ bool TakeModule(const Parse& parse,
   Message message;
   if (!parse(&message)) return false;
   *module = module_of(message);
-  return module->computations_size() > 0;
+  // Bytes of another message can look like computations, but hardly like their
+  // instructions.
+  return module->computations_size() > 0 &&
+         module->computations(0).instructions_size() > 0;
 }
 
 // Tries each message that can hold a module; the one with computations is it.
 template <typename Parse>
 bool FindModule(const Parse& parse, HloModuleProto* module) {
+  // Bytes that are no UTF-8 in what the wrong message takes for a name.
+  google::protobuf::LogSilencer silencer;
   return TakeModule<HloProto>(
              parse,
              +[](const HloProto& p) -> const HloModuleProto& {
