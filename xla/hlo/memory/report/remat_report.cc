@@ -106,8 +106,15 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       HumanSeconds(report.added_seconds()), 100 * report.added_flops_fraction(),
       100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
-  if (report.added_seconds() < 0 && report.added_flops() > 0 &&
-      absl::StrContains(report.method(), "fuse")) {
+  if (report.fused_seconds_fraction() < 0) {
+    absl::StrAppendFormat(&out,
+                          "             fusion saves %.2f %% of the time, "
+                          "recomputation adds %.2f "
+                          "%%\n",
+                          -100 * report.fused_seconds_fraction(),
+                          100 * report.recomputed_seconds_fraction());
+  } else if (report.added_seconds() < 0 && report.added_flops() > 0 &&
+             absl::StrContains(report.method(), "fuse")) {
     absl::StrAppend(
         &out, "             fusion saves more time than recomputation costs\n");
   }

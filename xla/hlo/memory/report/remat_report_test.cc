@@ -63,5 +63,23 @@ TEST(RematCurveTest, WhatFusionSavesIsApartFromWhatLimitsCost) {
                               "fusion; bars show what limits cost of that\n"));
 }
 
+TEST(RematReportTest, WhatFusionSavesIsApartFromWhatRecomputationCosts) {
+  RematReport report;
+  report.set_module("m");
+  report.set_method("fuse+plan");
+  report.set_added_seconds(-2e-6);
+  report.set_added_seconds_fraction(-0.2);
+  report.set_added_flops(100);
+  EXPECT_THAT(RematReportToText(report, 3),
+              HasSubstr("fusion saves more time than recomputation costs"));
+  report.set_fused_seconds_fraction(-0.25);
+  report.set_recomputed_seconds_fraction(0.05);
+  const std::string text = RematReportToText(report, 3);
+  EXPECT_THAT(text, HasSubstr("-20.00 % time"));
+  EXPECT_THAT(text, HasSubstr("fusion saves 25.00 % of the time, "
+                              "recomputation adds 5.00 %\n"));
+  EXPECT_THAT(text, Not(HasSubstr("more time")));
+}
+
 }  // namespace
 }  // namespace xla

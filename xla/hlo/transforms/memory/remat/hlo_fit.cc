@@ -106,6 +106,12 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
   report.set_added_bytes_fraction(Fraction(after.bytes, before.bytes));
   report.set_added_seconds(after.seconds - before.seconds);
   report.set_added_seconds_fraction(Fraction(after.seconds, before.seconds));
+  if (result.fused_seconds.has_value() && before.seconds > 0) {
+    report.set_fused_seconds_fraction(
+        Fraction(*result.fused_seconds, before.seconds));
+    report.set_recomputed_seconds_fraction(
+        (after.seconds - *result.fused_seconds) / before.seconds);
+  }
   report.set_instructions_added(static_cast<double>(
       result.instructions_after - result.instructions_before));
   AddBinding(result, &report);

@@ -47,6 +47,9 @@ struct ModuleVariant {
            move_out_limit == other.move_out_limit;
   }
 
+  // Whether the rewrites themselves make loops compute more.
+  bool Recomputes() const { return drops > 0 || sinks > 0; }
+
   // "plan", "residuals+invariants+plan", ...
   std::string Name() const;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "xla/hlo/ir/hlo_module.h"
@@ -23,6 +24,9 @@ struct Candidate {
   std::unique_ptr<HloModule> module;
   // The module's current owner, if not null.
   std::unique_ptr<HloModule>* lender = nullptr;
+  // What the module takes before values are recomputed, as far as that is
+  // known: fused, moved and in another order.
+  std::optional<double> fused_seconds;
   // Whether its buffers were placed: outcome.peak_bytes is what the placement
   // takes if that exceeds the limit.
   bool placed = false;

@@ -109,6 +109,7 @@ absl::StatusOr<RematPlanResult> PlanRematerialization(
           : std::min(result.always_there.total_bytes, result.peak_after_bytes);
   result.work_before = trials.base().outcome.work;
   result.work_after = best.outcome.work;
+  result.fused_seconds = best.fused_seconds;
   result.instructions_before = trials.instruction_count();
   const HloModule& planned = best.module != nullptr ? *best.module : *module;
   result.instructions_after = planned.instruction_count();

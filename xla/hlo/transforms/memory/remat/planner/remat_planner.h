@@ -98,6 +98,9 @@ struct RematPlanResult {
   // Arguments and results: no plan at all can need less.
   MemoryAlwaysThere always_there;
   RematWork work_before, work_after;
+  // What the module takes fused and ordered as planned, but before values are
+  // recomputed; none if that is not known apart.
+  std::optional<double> fused_seconds;
   int64_t instructions_before = 0, instructions_after = 0;
   // The parts that the plan is made of: "none", "plan", "reschedule+plan",
   // "residuals+invariants+fuse+plan", or the name of one of `others`.

@@ -278,6 +278,10 @@ ENTRY main {
   const RematPlanResult result = Plan(limit, copy.get());
   EXPECT_TRUE(result.met);
   EXPECT_NE(result.method.find("fuse"), std::string::npos) << result.method;
+  // Fusing alone is all that was done.
+  ASSERT_TRUE(result.fused_seconds.has_value());
+  EXPECT_LT(*result.fused_seconds, result.work_before.seconds);
+  EXPECT_DOUBLE_EQ(*result.fused_seconds, result.work_after.seconds);
   RematPlanOptions options;
   options.limit_bytes = limit;
   options.fuse = false;

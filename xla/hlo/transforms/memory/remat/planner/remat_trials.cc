@@ -316,7 +316,8 @@ absl::StatusOr<Trial> RematTrials::TryAim(int64_t aim_bytes,
   prepared->most_uncounted_bytes =
       std::max(prepared->most_uncounted_bytes,
                trial.outcome.peak_bytes - plan.peak_bytes);
-  if (!Offer({trial.outcome, prepared->variant.Name(), std::move(copy)})) {
+  if (!Offer({trial.outcome, prepared->variant.Name(), std::move(copy), nullptr,
+              prepared->FusedSeconds()})) {
     prepared->planner->Forget(plan);
     trial.tried_out = false;
     trial.outcome = prepared->outcome;
@@ -337,7 +338,8 @@ absl::StatusOr<Trial> RematTrials::TryAim(int64_t aim_bytes,
 absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
                                                   Prepared* prepared) {
   Outcome best = prepared->outcome;
-  Offer({best, prepared->variant.Name(), nullptr, &prepared->rewritten});
+  Offer({best, prepared->variant.Name(), nullptr, &prepared->rewritten,
+         prepared->FusedSeconds()});
   const double useless_seconds = useless_seconds_ - best.work.seconds;
   if (best.peak_bytes <= limit || useless_seconds <= 0) return best;
   if (limit < target_ && IsLarge() && !std::isinf(useless_seconds) &&

@@ -40,6 +40,12 @@ struct Prepared {
   std::map<std::pair<int64_t, double>, Outcome> measured;
   // Seconds of the plan for the target; infinite if it is not met.
   std::optional<double> seconds_for_limit;
+
+  // What the variant alone takes, unless a part of that is recomputation.
+  std::optional<double> FusedSeconds() const {
+    if (variant.Recomputes()) return std::nullopt;
+    return outcome.work.seconds;
+  }
 };
 
 // The result of planning for an aim.
