@@ -14,6 +14,9 @@ namespace {
 
 constexpr absl::string_view kUnits = "KMGTPE";
 
+// Of a ByteUnit's unit: less would have one digit or none there.
+constexpr double kLeastShare = 0.0995;
+
 // Bytes of a unit, in letters of either case; 0 if there is no such unit.
 double BytesOfUnit(absl::string_view unit) {
   if (unit.empty() || absl::EqualsIgnoreCase(unit, "B")) return 1;
@@ -55,7 +58,14 @@ ByteUnit::ByteUnit(double largest) {
 
 std::string ByteUnit::operator()(double bytes) const {
   if (bytes == 0) return "0 B";
+  if (std::abs(bytes) < kLeastShare * scale_) return HumanBytes(bytes);
   return absl::StrFormat("%.*f %s", digits_, bytes / scale_, name_);
+}
+
+double ByteUnit::Rounded(double bytes) const {
+  if (std::abs(bytes) < kLeastShare * scale_) return bytes;
+  const double step = scale_ / std::pow(10, digits_);
+  return std::round(bytes / step) * step;
 }
 
 std::string HumanSeconds(double seconds) {

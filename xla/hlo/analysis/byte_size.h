@@ -13,14 +13,18 @@ namespace xla {
 std::string HumanBytes(double bytes);
 
 // Formats sizes that are to be added up or compared, all in the unit of the
-// largest, which gets at least three digits:
+// largest, which gets at least three digits; those that would have less than
+// two there as HumanBytes() does:
 //
 //   const ByteUnit unit(1884000);  // MiB
-//   unit(1884000) → "1.80 MiB", unit(844000) → "0.80 MiB", unit(0) → "0 B"
+//   unit(1884000) → "1.80 MiB", unit(844000) → "0.80 MiB", unit(16) → "16 B"
 class ByteUnit {
  public:
   explicit ByteUnit(double largest);
   std::string operator()(double bytes) const;
+
+  // The bytes that the text stands for.
+  double Rounded(double bytes) const;
 
  private:
   double scale_ = 1;

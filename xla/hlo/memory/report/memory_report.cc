@@ -103,6 +103,13 @@ std::string Summary(const MemoryReport& report) {
   }
   absl::StrAppend(&out, InputLine(report.input()));
   const ByteUnit unit(report.peak_bytes());
+  // A reader adds up what is printed.
+  double temporaries = unit.Rounded(report.peak_bytes()) -
+                       unit.Rounded(report.peak_argument_bytes()) -
+                       unit.Rounded(report.peak_output_bytes());
+  if (std::abs(temporaries - report.temp_bytes()) > report.temp_bytes() / 10) {
+    temporaries = report.temp_bytes();
+  }
   absl::StrAppendFormat(&out, "\n  arguments   %10s   at the peak, of %s\n",
                         unit(report.peak_argument_bytes()),
                         unit(report.argument_bytes()));
@@ -112,7 +119,7 @@ std::string Summary(const MemoryReport& report) {
       unit(report.peak_output_bytes()), unit(report.output_bytes()),
       unit(report.aliased_bytes()));
   absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n",
-                        unit(report.temp_bytes()));
+                        unit(temporaries));
   absl::StrAppendFormat(&out, "  peak        %10s   the sum of these\n",
                         unit(report.peak_bytes()));
   absl::StrAppendFormat(&out, "  constants   %10s   not in the peak\n",

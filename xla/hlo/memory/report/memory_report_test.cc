@@ -153,6 +153,38 @@ TEST(MemoryReportTest, CurveKeepsItsPeak) {
   EXPECT_THAT(PlotCurve({0, 0}, 10, 1), HasSubstr("2 program points"));
 }
 
+// Rounded one by one, 1.044 and 0.824 are 1.04 and 0.82, and their sum 1.87.
+TEST(MemoryReportTest, WhatIsPrintedAddsUp) {
+  MemoryReport report = Report();
+  const auto mib = [](double count) { return count * (1 << 20); };
+  report.set_peak_argument_bytes(mib(1.044));
+  report.set_temp_bytes(mib(0.824));
+  report.set_peak_bytes(mib(1.868));
+  std::string text = MemoryReportToText(report, {});
+  EXPECT_THAT(text, HasSubstr("arguments     1.04 MiB"));
+  EXPECT_THAT(text, HasSubstr("temporaries   0.83 MiB"));
+  EXPECT_THAT(text, HasSubstr("peak          1.87 MiB"));
+  // What is small is not made up of roundings.
+  report.set_peak_output_bytes(16);
+  report.set_temp_bytes(24);
+  report.set_peak_bytes(mib(1.044) + 40);
+  text = MemoryReportToText(report, {});
+  EXPECT_THAT(text, HasSubstr("outputs           16 B"));
+  EXPECT_THAT(text, HasSubstr("temporaries       24 B"));
+}
+
+TEST(ByteSizeTest, SmallSizesHaveAUnitOfTheirOwn) {
+  const ByteUnit unit(1884000);
+  EXPECT_EQ(unit(1884000), "1.80 MiB");
+  EXPECT_EQ(unit(844000), "0.80 MiB");
+  EXPECT_EQ(unit(105000), "0.10 MiB");
+  EXPECT_EQ(unit(94000), "91.8 KiB");
+  EXPECT_EQ(unit(16), "16 B");
+  EXPECT_EQ(unit(0), "0 B");
+  EXPECT_EQ(unit.Rounded(844000), 0.8 * (1 << 20));
+  EXPECT_EQ(unit.Rounded(16), 16);
+}
+
 TEST(ByteSizeTest, UnitsBothWays) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");

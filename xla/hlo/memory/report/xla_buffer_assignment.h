@@ -50,7 +50,7 @@ std::string XlaBufferAssignmentPath(absl::string_view module_path);
 // and which buffers at the report's peak share memory in XLA's assignment:
 //
 //   XLA allocated 2.27 MiB, 5.3 % less than the 2.40 MiB above
-//     arguments 1.58 MiB, outputs 0.00 MiB, temporaries 0.69 MiB
+//     arguments 1.58 MiB, outputs 4 B, temporaries 0.69 MiB
 //     at this peak %dot.5 (256.0 KiB) shares memory with %fusion there
 //
 // with at most `max_rows` of the last line. Where XLA allocated more, and
