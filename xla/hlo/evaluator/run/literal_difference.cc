@@ -330,6 +330,9 @@ std::string LiteralErrors::ToString() const {
   } else {
     absl::StrAppend(&text, "abs=", bound.abs, ", rel=", bound.rel);
     if (bound.ulps > 0) absl::StrAppend(&text, ", ulps=", bound.ulps);
+    if ((bound.abs > 0) + (bound.rel > 0) + (bound.ulps > 0) > 1) {
+      absl::StrAppend(&text, " (any one is enough)");
+    }
   }
   if (nans > 0) {
     absl::StrAppend(&text, "; ", nans, " of ", elements,

@@ -63,8 +63,8 @@ struct LiteralErrors {
   // Elements that pass as both are NaN: of these the comparison says little.
   int64_t nans = 0;
 
-  // `largest error 0.5 absolute, 0.25 relative; tolerance abs=0.1, rel=0.1`;
-  // with NaN elements `…; 3 of 12 elements are NaN in both`.
+  // `largest error 0.5 absolute, 0.25 relative; tolerance abs=0.1, rel=0.1 (any
+  // one is enough)`; with NaN elements `…; 3 of 12 elements are NaN in both`.
   std::string ToString() const;
 };
 
