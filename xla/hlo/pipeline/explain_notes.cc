@@ -57,8 +57,9 @@ std::string NoteOnFusion(const PrepareOptions& options,
          "module first\n";
 }
 
-bool HasOrderOfXla(const PrepareOptions& options, const MemoryReport& report) {
-  return report.input().scheduled() && !options.schedule && !options.passes &&
+bool HasOrderOfXla(const PrepareOptions& options,
+                   const MemoryReport::Input& input) {
+  return input.scheduled() && !options.schedule && !options.passes &&
          options.as.empty();
 }
 

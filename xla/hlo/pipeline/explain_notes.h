@@ -31,9 +31,10 @@ std::string NoteOnRefusal(const HloModule& module, const absl::Status& refusal);
 std::string NoteOnFusion(const PrepareOptions& options,
                          const MemoryReport::Input& input);
 
-// Whether the order of a report is XLA's own, which left a dump in this order
+// Whether the order of a module is XLA's own, which left a dump in this order
 // that nothing has rewritten since.
-bool HasOrderOfXla(const PrepareOptions& options, const MemoryReport& report);
+bool HasOrderOfXla(const PrepareOptions& options,
+                   const MemoryReport::Input& input);
 
 // What XLA itself allocated, if its dump of that is beside the module at
 // `module_path`, beside `max_buffers` of ours (xla_buffer_assignment.h).

@@ -218,7 +218,7 @@ absl::Status WriteReport(const HloExplainOptions &options,
   if (note.empty()) note = NoteOnFusion(options.prepare, built.report.input());
   const std::string text = absl::StrCat(
       MemoryReportToText(built.report, built.curve, text_options), note,
-      HasOrderOfXla(options.prepare, built.report)
+      HasOrderOfXla(options.prepare, built.report.input())
           ? NoteOnXla(built.report, path, options.max_buffers)
           : "");
   if (options.json_text != nullptr) {
@@ -351,7 +351,10 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   ScheduleResult &schedule = prepared.schedule;
   const MemoryAccounting accounting = PageOptions(options).accounting;
   MemoryReportOptions report_options;
-  if (limit.has_value() || IsAsXla(options)) {
+  // XLA's bytes are the first thing to know of what XLA has compiled.
+  if (limit.has_value() || IsAsXla(options) ||
+      (accounting == MemoryAccounting::kAllocated &&
+       HasOrderOfXla(options.prepare, prepared.input))) {
     TF_ASSIGN_OR_RETURN(const int64_t needed,
                         NeededBytes(accounting, prepared));
     if (limit.has_value()) report_options.limit_bytes = limit->BytesOf(needed);
@@ -464,6 +467,11 @@ absl::Status CheckFlags(const HloExplainOptions &options) {
   if (!options.jax.empty() && !options.fit) {
     return absl::InvalidArgumentError(
         "--jax needs --fit, whose plan it writes");
+  }
+  if (options.fit_options.csv && options.budget_curve == 0) {
+    return absl::InvalidArgumentError(
+        "--csv needs --budget-curve, whose limits it writes; --buffers=FILE "
+        "writes buffers as CSV");
   }
   return CheckMeshFlag(options.mesh);
 }

@@ -196,7 +196,9 @@ std::string CompareWithXla(const MemoryReport& report,
                            const XlaBufferAssignment& assignment,
                            int max_rows) {
   const double theirs = static_cast<double>(assignment.total_bytes());
-  const double ours = report.heap_bytes();
+  const double at_peak = report.heap_bytes();
+  const double ours =
+      report.has_allocated_bytes() ? report.allocated_bytes() : at_peak;
   const double percent = ours > 0 ? 100 * (theirs / ours - 1) : 0;
   const ByteUnit unit(std::max(theirs, ours));
   std::string out = absl::StrFormat(
@@ -216,7 +218,7 @@ std::string CompareWithXla(const MemoryReport& report,
                                           assignment.BytesOf(Kind::kOutput)) -
                       report.peak_argument_bytes() - report.peak_output_bytes();
   // Less than this would be no reason for the difference that is shown.
-  if (theirs > ours && idle >= 0.0005 * theirs) {
+  if (theirs > at_peak && idle >= 0.0005 * theirs) {
     absl::StrAppend(&out, "  arguments and outputs are allocated throughout: ",
                     HumanBytes(idle), " of them are not live at this peak\n");
   }
