@@ -1,5 +1,9 @@
 #include "xla/hlo/memory/limit/distinct_bytes.h"
 
+#include <cmath>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "xla/hlo/analysis/byte_size.h"
 
@@ -23,6 +27,19 @@ std::pair<std::string, std::string> DistinctBytes(double a, double b,
   }
   if (!to_the_byte) return human;
   return {absl::StrFormat("%.0f B", a), absl::StrFormat("%.0f B", b)};
+}
+
+std::string BytesBetween(const std::string& a, const std::string& b,
+                         double bytes) {
+  const std::string exact = HumanBytes(bytes);
+  const auto unit = [](const std::string& text) {
+    return text.substr(text.find(' ') + 1);
+  };
+  if (unit(a) != unit(b) || unit(a) != unit(exact)) return exact;
+  const absl::StatusOr<int64_t> first = ParseByteSize(a);
+  const absl::StatusOr<int64_t> second = ParseByteSize(b);
+  if (!first.ok() || !second.ok()) return exact;
+  return HumanBytes(std::abs(static_cast<double>(*first - *second)));
 }
 
 }  // namespace xla

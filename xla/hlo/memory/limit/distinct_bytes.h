@@ -17,6 +17,13 @@ namespace xla {
 std::pair<std::string, std::string> DistinctBytes(double a, double b,
                                                   bool to_the_byte = true);
 
+// How far two sizes are apart that are printed as these texts, as HumanBytes()
+// writes it: a reader subtracts what is printed.
+//
+//   "41.8 MiB", "29.2 MiB", 12.53 MiB → "12.6 MiB"
+std::string BytesBetween(const std::string& a, const std::string& b,
+                         double bytes);
+
 // " (16GB)", after the bytes of a limit that was given as such; "" for "".
 inline std::string GivenAs(const std::string& given) {
   return given.empty() ? "" : " (" + given + ")";

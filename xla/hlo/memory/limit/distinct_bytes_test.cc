@@ -31,5 +31,19 @@ TEST(DistinctBytesTest, BytesWhereNothingElseDoes) {
               Pair("1.2 MiB", "1.2 MiB"));
 }
 
+TEST(BytesBetweenTest, IsTheDifferenceOfWhatIsPrinted) {
+  const double mib = 1 << 20;
+  // 41.75 and 29.22 MiB are 12.53 apart.
+  EXPECT_EQ(BytesBetween("41.8 MiB", "29.2 MiB", 12.53 * mib), "12.6 MiB");
+  EXPECT_EQ(BytesBetween("29.2 MiB", "41.8 MiB", 12.53 * mib), "12.6 MiB");
+  EXPECT_EQ(BytesBetween("512 B", "500 B", 12), "12 B");
+}
+
+TEST(BytesBetweenTest, IsExactWhereNobodyCanSubtract) {
+  EXPECT_EQ(BytesBetween("1.8 MiB", "1.7 MiB", 106.5 * 1024), "106.5 KiB");
+  EXPECT_EQ(BytesBetween("24.00 KiB", "23.99 KiB", 10), "10 B");
+  EXPECT_EQ(BytesBetween("53.4 KiB", "78.4 GiB", 78.4 * (1 << 30)), "78.4 GiB");
+}
+
 }  // namespace
 }  // namespace xla

@@ -39,7 +39,10 @@ std::string Answer(const MemoryReport& report) {
       report.module(), ": ", peak_text,
       allocated ? " allocated" : " at the peak",
       report.fits() ? ": fits in " : ": does not fit in ", limit_text,
-      GivenAs(report.limit_given()), ", ", HumanBytes(std::abs(limit - need)),
+      GivenAs(report.limit_given()), ", ",
+      shown == need
+          ? BytesBetween(peak_text, limit_text, std::abs(limit - need))
+          : HumanBytes(std::abs(limit - need)),
       report.fits() ? " to spare" : " too much");
   if (report.has_accounting()) {
     absl::StrAppend(&out, " (accounting: ", report.accounting(), ")");

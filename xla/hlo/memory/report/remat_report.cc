@@ -96,8 +96,10 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       limit + GivenAs(report.limit_given()),
       report.met()
           ? ""
-          : absl::StrCat(", ", HumanBytes(after_bytes - report.limit_bytes()),
-                         " too much", RuledOut(report)));
+          : absl::StrCat(
+                ", ",
+                BytesBetween(after, limit, after_bytes - report.limit_bytes()),
+                " too much", RuledOut(report)));
   absl::StrAppendFormat(
       &out,
       "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
@@ -107,12 +109,13 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
   if (report.fused_seconds_fraction() < 0) {
+    // As printed, the two add up to the time above.
+    const double total = std::round(1e4 * report.added_seconds_fraction());
+    const double fused = std::round(1e4 * report.fused_seconds_fraction());
     absl::StrAppendFormat(&out,
                           "             fusion saves %.2f %% of the time, "
-                          "recomputation adds %.2f "
-                          "%%\n",
-                          -100 * report.fused_seconds_fraction(),
-                          100 * report.recomputed_seconds_fraction());
+                          "recomputation adds %.2f %%\n",
+                          -fused / 100, (total - fused) / 100);
   } else if (report.added_seconds() < 0 && report.added_flops() > 0 &&
              absl::StrContains(report.method(), "fuse")) {
     absl::StrAppend(
@@ -189,10 +192,12 @@ std::string RematCurveToText(const RematCurve& curve) {
                           100 * point.limit_fraction(),
                           HumanBytes(point.limit_bytes()));
     if (!point.met()) {
+      const std::string needs =
+          DistinctBytes(point.peak_bytes(), point.limit_bytes()).first;
       absl::StrAppendFormat(
-          &out, "not met: the best plan needs %s, %s too much\n",
-          DistinctBytes(point.peak_bytes(), point.limit_bytes()).first,
-          HumanBytes(point.peak_bytes() - point.limit_bytes()));
+          &out, "not met: the best plan needs %s, %s too much\n", needs,
+          BytesBetween(needs, HumanBytes(point.limit_bytes()),
+                       point.peak_bytes() - point.limit_bytes()));
       continue;
     }
     const int bar =

@@ -79,6 +79,12 @@ TEST(RematReportTest, WhatFusionSavesIsApartFromWhatRecomputationCosts) {
   EXPECT_THAT(text, HasSubstr("fusion saves 25.00 % of the time, "
                               "recomputation adds 5.00 %\n"));
   EXPECT_THAT(text, Not(HasSubstr("more time")));
+  report.set_added_seconds_fraction(-0.22184);
+  report.set_fused_seconds_fraction(-0.25848);
+  report.set_recomputed_seconds_fraction(0.03664);
+  EXPECT_THAT(RematReportToText(report, 3),
+              HasSubstr("fusion saves 25.85 % of the time, recomputation adds "
+                        "3.67 %\n"));
 }
 
 }  // namespace
