@@ -81,6 +81,25 @@ TEST(KernelWorkTest, BanksAndWaits) {
   EXPECT_NEAR(loop(100).instructions / loop(50).instructions, 2, 0.1);
 }
 
+// Copies behind a loop compute all of their indices, as those before it do; in
+// it they compute what depends on its index.
+TEST(KernelWorkTest, IndicesOfCopies) {
+  const auto instructions = [](absl::string_view body) {
+    return WorkOf(absl::StrCat(body, "    %out[b, t] = full(1.0)\n"))
+        .instructions;
+  };
+  const auto loop = [](absl::string_view body) {
+    return absl::StrCat("    for %k : serial [0, 2) {\n", body,
+                        "      sync block\n    }\n");
+  };
+  const std::string copy =
+      "    %s[t, 0] = copy(%p[7 - b, (3*t + 5) % 64]) {async=cp}\n"
+      "    commit cp\n    wait cp keep=0\n";
+  const double work = instructions(copy) - instructions("");
+  EXPECT_EQ(instructions(loop("") + copy) - instructions(loop("")), work);
+  EXPECT_LT(instructions(loop(copy)) - instructions(loop("")), 2 * work);
+}
+
 // A sum that replaces a value under a condition is added under it.
 TEST(KernelWorkTest, SelectionsOfWhatIsKept) {
   const auto select = [](int result) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
@@ -171,8 +172,8 @@ class WarpWalk {
   std::vector<std::vector<Time>> ready_;
   std::vector<int64_t> values_;
   Mask all_ = 0;
-  // Of the straight stretch of code: when it began, what it has issued, and
-  // when the last of its values is there.
+  // When the straight stretch of code began, when the last of its values is
+  // there, and what it has issued.
   Time begun_, latest_, now_;
   double issued_ = 0;
   // When copies that run ahead are there: those of no group yet, and groups.
@@ -423,6 +424,7 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
                  inner.statement->As<kir::Loop>()->start !=
              AffineExpr(1));
   }
+  const absl::Cleanup leave = [&, outer = loop_] { loop_ = outer; };
   if (joins) loop_ = loop.index;
   const int64_t together = joins ? 1 : std::min(trips, kUnrolled);
   if (trips <= together)
