@@ -322,6 +322,10 @@ absl::StatusOr<Argument> KernelBuilder::Number(const AffineExpr& expr) {
 
 kir::Kernel KernelBuilder::Finish(const kir::Launch& launch) {
   kernel_.launch = launch;
+  if (blocks_per_sm_.value_or(1) > 1) {
+    kernel_.options.emplace_back("blocks_per_sm",
+                                 std::to_string(*blocks_per_sm_));
+  }
   kernel_.body.insert(kernel_.body.begin(), allocs_.begin(), allocs_.end());
   return std::move(kernel_);
 }

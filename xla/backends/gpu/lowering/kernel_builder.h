@@ -1,6 +1,7 @@
 #ifndef XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
 #define XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -46,10 +47,9 @@ class KernelBuilder {
     kernel_.options.emplace_back("own", kernel_.buffers[id].name);
   }
   // The kernel is to have so few registers that so many blocks run at once on a
-  // multiprocessor.
+  // multiprocessor. Of what several parts ask for, the fewest blocks count.
   void AskForBlocks(int64_t blocks) {
-    if (kernel_.FindOption("blocks_per_sm").has_value()) return;
-    kernel_.options.emplace_back("blocks_per_sm", std::to_string(blocks));
+    blocks_per_sm_ = std::min(blocks_per_sm_.value_or(blocks), blocks);
   }
   // Accesses of so many neighbors in an array of threads or of a block.
   void SetVectorWidth(kir::BufferId id, int64_t width) {
@@ -76,7 +76,7 @@ class KernelBuilder {
                     std::vector<kir::Argument> arguments);
 
   void EmitSync(kir::SyncScope scope);
-  // Of copies: makes a group of them, or waits for all but the last `keep`.
+  // Makes a group of the copies so far, or waits for all but the last `keep`.
   void EmitAsync(kir::Async::Op op, int64_t keep);
 
   // What `body` emits becomes the body of a loop over a new index whose name
@@ -161,6 +161,7 @@ class KernelBuilder {
   AffineExpr::Ranges ranges_;
   AffineExpr::Substitution values_;  // of what Let() named
   std::vector<std::pair<std::string, kir::Operand>> named_;
+  std::optional<int64_t> blocks_per_sm_;
   int64_t bytes_at_once_ = 0, bytes_one_by_one_ = 0;
   int names_ = 0;
   int registers_ = 0;

@@ -163,7 +163,7 @@ absl::Status MatrixEmitter::Write() {
   }
   if (shape.row_is_fast) width = 1;
   while (group_.columns % width != 0) width /= 2;
-  // Of a block of eight rows, from that one of the columns on.
+  // The place of a block of eight rows, from column `begin` of a group on.
   const auto place = [&](const AffineExpr& block, const AffineExpr& group,
                          const AffineExpr& begin) -> absl::Status {
     const AffineExpr row = first_row_ + warp_row_ + Line(0, block);
@@ -218,10 +218,10 @@ absl::Status MatrixEmitter::Emit() {
     heroes_.push_back(MakeHero(*hlo));
   }
   // With 128 registers, which is enough where factors are not split.
-  if (tile_.type != ElementType::kF32 && heroes_.size() == 1 &&
-      frame_.threads() <= kThreadsOfHalves) {
-    builder_.AskForBlocks(kThreadsOfHalves / frame_.threads());
-  }
+  const bool is_small = tile_.type != ElementType::kF32 &&
+                        heroes_.size() == 1 &&
+                        frame_.threads() <= kThreadsOfHalves;
+  builder_.AskForBlocks(is_small ? kThreadsOfHalves / frame_.threads() : 1);
   const int64_t down = CeilOfRatio(group_.rows, tile_.rows);
   const int64_t across = CeilOfRatio(group_.columns, tile_.columns);
   return frame_.Blocks(
