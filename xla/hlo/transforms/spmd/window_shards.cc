@@ -241,9 +241,14 @@ double BytesSavedByTuples(const HloInstruction& hlo, const HloSharding& wanted,
   if (!hlo.shape().IsArray() || sharding == wanted) return 0;
   const bool is_read =
       absl::c_any_of(hlo.users(), [&](const HloInstruction* user) {
-        return user->opcode() == HloOpcode::kTuple && user->has_sharding() &&
-               user->sharding().GetSubSharding(
-                   user->shape(), {user->operand_index(&hlo)}) == sharding;
+        if (user->opcode() != HloOpcode::kTuple || !user->has_sharding()) {
+          return false;
+        }
+        const HloSharding read = user->sharding().GetSubSharding(
+            user->shape(), {user->operand_index(&hlo)});
+        // What is whole on all devices is so on one.
+        return (read.IsSingleDeviceLeaf() ? HloSharding::Replicate() : read) ==
+               sharding;
       });
   return is_read ? RouteBytes(hlo.shape(), wanted, sharding) : 0;
 }
