@@ -102,6 +102,10 @@ absl::StatusOr<int64_t> ParseByteSize(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' is more than 2^63 bytes"));
   }
+  if (bytes == 0 && number > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is less than a byte"));
+  }
   return static_cast<int64_t>(bytes);
 }
 

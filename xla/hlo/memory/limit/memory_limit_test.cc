@@ -66,6 +66,7 @@ TEST(MemoryLimitTest, ErrorsNameTheText) {
   EXPECT_THAT(Error(""), HasSubstr("no memory limit"));
   EXPECT_THAT(Error("12GX"), HasSubstr("memory limit '12GX' is not a size"));
   EXPECT_THAT(Error("-1"), HasSubstr("memory limit '-1'"));
+  EXPECT_THAT(Error("0.8"), HasSubstr("'0.8' is less than a byte"));
   EXPECT_THAT(Error("-5%"), HasSubstr("'-5%' is not a share of the peak"));
   EXPECT_THAT(Error("nan%"), HasSubstr("is not a share of the peak"));
   EXPECT_THAT(Error("%"), HasSubstr("is not a share of the peak"));
