@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/status_macros.h"
 
 // Union-find over dataflow values. Every rule that forces two positions to
@@ -74,7 +75,11 @@ absl::Status AliasBuilder::AddInstruction(const HloInstruction* inst) {
       RETURN_IF_ERROR(AddLateOperands(inst));
       RETURN_IF_ERROR(AddLatePairs(inst));
       break;
-    default:  // Only its results in place, below.
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kCall:
+    case XLA_ANY_WITHOUT_SCHEDULE:
+      // Only their results in place, below.
       break;
   }
   return AddInPlacePairs(inst);

@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape_util.h"
 
 // Two linear passes: lay out all computations on one time line
@@ -62,9 +63,10 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
     case HloOpcode::kConditional:
       return Callees(inst->called_computations().begin(),
                      inst->called_computations().end());
-    default:  // Runs no schedule of its own.
-      return {};
+    case XLA_ANY_WITHOUT_SCHEDULE:
+      break;
   }
+  return {};
 }
 
 // Values, their uses and the instructions there lie apart in memory; what the

@@ -190,6 +190,26 @@
   case XLA_ANY_MOVEMENT:    \
   case XLA_ANY_LARGE_KERNEL
 
+// Runs no computation with a schedule of its own: all but control flow and
+// asynchronous computations.
+#define XLA_ANY_WITHOUT_SCHEDULE    \
+  XLA_ANY_COMPUTATION:              \
+  case XLA_ANY_SOURCE:              \
+  case XLA_ANY_ORDERING:            \
+  case XLA_ANY_COLLECTIVE:          \
+  case XLA_ANY_COLLECTIVE_START:    \
+  case XLA_ANY_COLLECTIVE_DONE:     \
+  case XLA_ANY_COPY_PAIR:           \
+  case XLA_ANY_TRANSFER:            \
+  case XLA_ANY_FEED:                \
+  case XLA_ANY_DEVICE_ID:           \
+  case HloOpcode::kBitcast:         \
+  case HloOpcode::kCopy:            \
+  case HloOpcode::kCustomCall:      \
+  case HloOpcode::kFusion:          \
+  case HloOpcode::kGetTupleElement: \
+  case HloOpcode::kTuple
+
 namespace xla {
 
 namespace hlo_opcode_internal {

@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 
 namespace xla {
 namespace {
@@ -20,9 +21,13 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
     case HloOpcode::kAsyncStart:
       return Callees(inst->called_computations().begin(),
                      inst->called_computations().end());
-    default:  // Runs no schedule of its own.
-      return {};
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncUpdate:
+      // Their start has run it.
+    case XLA_ANY_WITHOUT_SCHEDULE:
+      break;
   }
+  return {};
 }
 
 }  // namespace

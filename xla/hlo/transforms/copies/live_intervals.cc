@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 
 namespace xla {
 namespace {
@@ -144,7 +145,12 @@ void LiveIntervals::AddRead(Time start, const HloComputation* computation,
       case HloOpcode::kAsyncStart:
         // Its start reads the operand until the chain is done.
         return;
-      default:  // Runs its callees once, in place.
+      case HloOpcode::kAsyncDone:
+      case HloOpcode::kAsyncUpdate:
+      case HloOpcode::kCall:
+      case XLA_ANY_WITHOUT_SCHEDULE:
+        // A call runs its computation once, in place; none of the others has
+        // one on the line.
         break;
     }
     computation = caller->parent();

@@ -10,6 +10,7 @@
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_propagation.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
@@ -171,7 +172,9 @@ void ShardingSpread::Tie() {
         }
         AddTie({inst, inst->to_apply()->root_instruction()});
         break;
-      default:  // Calls nothing that has shardings.
+      case XLA_ANY_ASYNC:
+      case XLA_ANY_WITHOUT_SCHEDULE:
+        // Their callees have no shardings.
         break;
     }
   }

@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
@@ -207,7 +208,9 @@ void ForEachHandedOn(
               caller.to_apply()->parameter_instruction(i));
       }
       break;
-    default:  // Its callees have no shardings.
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_WITHOUT_SCHEDULE:
+      // Their callees have no shardings.
       break;
   }
 }
