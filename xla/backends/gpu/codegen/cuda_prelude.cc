@@ -88,7 +88,7 @@ KIR float kir_to_odd(double v) {
   const unsigned bits = kir_bits<unsigned>(f);
   return kir_bits<float>((bits - (fabs(double(f)) > fabs(v))) | 1);
 }
-// Of integers, the lowest bits need only tell whether any of them is set.
+// The lowest bits of integers need only tell whether any of them is set.
 KIR float kir_to_odd(unsigned v) {
   const unsigned low = 0x7ff;
   return float(v >> 24 == 0 ? v : (v | ((v & low) + low)) & ~low);
@@ -289,7 +289,7 @@ KIR Index kir_popcnt_bits(UIndex v) {
   return n;
 }
 KIR_UNARY(popcnt, kir_popcnt_bits(UIndex(a)))
-// Of a result of type To, and to one: what is beyond its ends becomes an end.
+// Counts in the bits of To; a value beyond the ends of To becomes an end.
 template <class To, class T> KIR T kir_clz(T a) {
   Index n = 8 * sizeof(To);
   for (UIndex v = UIndex(a); v != 0; v >>= 1) --n;

@@ -188,7 +188,7 @@ KIR void kir_odd_products(float* c, const float* a, const float* b) {
   }
 }
 
-// Of so few rows that registers hold their sums twice.
+// A few rows at a time, so that registers hold their sums twice.
 template <int M, int N>
 KIR void kir_three_products(float* c, const float* a, const float* b) {
   constexpr int rows = M * N <= 8 ? M : M % 2 == 0 && N <= 4 ? 2 : 1;

@@ -114,7 +114,7 @@ ComplexParts ComplexArithmetic::Divide(const ComplexParts& a,
   HloInstruction* small = Select(by_real, b.im, b.re);
   HloInstruction* ratio = Div(small, large);
   HloInstruction* divisor = Add(large, Mul(small, ratio));
-  // Of a.re and a.im, the one that the large part is multiplied by first.
+  // First the one of a.re and a.im that is multiplied by the large part.
   HloInstruction* re =
       Add(Select(by_real, a.re, a.im), Mul(Select(by_real, a.im, a.re), ratio));
   HloInstruction* im =
@@ -155,8 +155,8 @@ ComplexParts ComplexArithmetic::Sqrt(const ComplexParts& a) {
   return Select(Compare(t, ComparisonDirection::kEq, zero), {zero, a.im}, root);
 }
 
-// Of numbers up to 1 without cancellation, (m + m / (m + 1)) / 2 with
-// m = exp(|a|) - 1. Of larger ones (h² - 1 / h²) / 2 with h = exp(|a| / 2),
+// For numbers up to 1, without cancellation, (m + m / (m + 1)) / 2 with
+// m = exp(|a|) - 1. For larger ones (h² - 1 / h²) / 2 with h = exp(|a| / 2),
 // which is finite where the result is.
 HloInstruction* ComplexArithmetic::Sinh(HloInstruction* a) {
   HloInstruction *one = Number(1, a), *half = Number(0.5, a);

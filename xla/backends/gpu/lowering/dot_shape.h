@@ -34,14 +34,14 @@ struct DotShape {
   };
 
   std::array<std::vector<int64_t>, 4> extents;
-  // Of each dimension of an operand; of one that a window goes along two, where
-  // the window is and the place in it; of features in groups two, the group and
-  // the place in it.
+  // One for each dimension of an operand. A dimension that a window goes along
+  // has two: where the window is, and the place in it; so have features in
+  // groups: the group, and the place in it.
   std::vector<Dimension> sides[2];
-  // Of the dimensions of a convolution's input: the window along it.
+  // The window along each dimension of a convolution's input.
   std::vector<std::optional<WindowDimension>> windows;
   std::vector<Dimension> result;  // likewise
-  // Of the operands and the result: the dimension that has groups, or -1, and
+  // The dimension of each operand and of the result that has groups, or -1, and
   // how many features a group has there.
   std::array<int64_t, 3> grouped = {-1, -1, -1}, group_size = {1, 1, 1};
   // Whether neighbors in memory differ in the contracted index, by operand,

@@ -30,7 +30,7 @@ bool IsInteger(PrimitiveType type) {
   return primitive_util::IsIntegralType(type);
 }
 
-// Of less than a byte: results are cut to their bits.
+// Narrower than a byte: results are cut to their bits.
 bool IsNarrowInteger(PrimitiveType type) {
   return IsInteger(type) && primitive_util::BitWidth(type) < 8;
 }

@@ -155,7 +155,7 @@ void KernelBuilder::Widen(kir::Loop loop) {
   for (kir::Statement& statement : neighbors.behind) Add(std::move(statement));
 }
 
-// Of a branch that all neighbors take or none does, the vectors are under its
+// If all neighbors take the branch or none does, its vectors are under its
 // condition: what it reads may lie behind the end of an array elsewhere.
 void KernelBuilder::WidenBranch(kir::If* branch, Neighbors* neighbors) {
   AffineExpr predicate =

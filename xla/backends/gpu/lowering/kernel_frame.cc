@@ -81,7 +81,7 @@ bool IsEmpty(const Shape& shape) {
   return shape.IsArray() && ShapeUtil::IsZeroElementArray(shape);
 }
 
-// Of a part; allocations are for all.
+// The blocks of a part; allocations are for all.
 int64_t BlocksOf(const kir::Statement& statement) {
   const auto* loop = statement.As<kir::Loop>();
   return loop == nullptr ? std::numeric_limits<int64_t>::max()
@@ -105,8 +105,8 @@ std::string KernelName(absl::string_view name) {
   return result;
 }
 
-// Of shapes of the same dimensions: equal but for the order of rows, which are
-// no shorter than what a warp writes at once.
+// Whether shapes of the same dimensions are equal but for the order of rows,
+// which are no shorter than what a warp writes at once.
 bool HasRowsOf(const Shape& shape, const Shape& first) {
   constexpr int64_t kLeastBytes = 128;
   const std::vector<int64_t> dims = LongDimensions(shape);

@@ -19,7 +19,7 @@
 namespace xla::gpu {
 
 int64_t SortedDimension(const HloInstruction& sort);
-// Of each result, which may have fewer elements along rows than the operands.
+// Each result's shape, which may have fewer elements along rows than operands.
 const Shape& SortedShape(const HloInstruction& sort);
 
 // What all ways to sort have in common: in shared memory, and by ranks.

@@ -206,7 +206,7 @@ TEST_F(SortLoweringTest, RowsThatFitWithoutGaps) {
 
 // Plans set 128 bytes aside, and align buffers: a byte less is too little.
 TEST_F(SortLoweringTest, RowsThatPlansHaveRoomFor) {
-  // Of 4 rows at a time: keys of one byte, and values and places of four.
+  // Room for 4 rows at a time: keys of one byte, values and places of four.
   constexpr int64_t kNeeded = 160 + 2 * 4 * 37 * 4 + 128;
   for (int64_t missing : {0, 1}) {
     shared_bytes_ = kNeeded - missing;

@@ -74,9 +74,9 @@ class ThreadWorkTest : public ::testing::Test {
 
   int64_t threads_ = 128;
   int64_t device_threads_ = 1;
-  // Of the last kernel: vectors that are read and written, barriers of the
-  // block, reductions of a part of a warp, arrays in shared memory, and square
-  // roots of each column.
+  // What the last kernel has: vectors that are read and written, barriers of
+  // the block, reductions of a part of a warp, arrays in shared memory, and
+  // square roots of each column.
   int64_t reads_ = 0, writes_ = 0, barriers_ = 0, groups_ = 0, shared_ = 0;
   int64_t roots_ = 0;
 };

@@ -20,7 +20,7 @@
 namespace xla::gpu {
 namespace {
 
-// Of a block of loops.
+// Threads in a block of a kernel of loops.
 constexpr int64_t kThreads = 128;
 
 const HloScatterInstruction& AsScatter(const HloInstruction& hlo) {

@@ -75,7 +75,7 @@ TEST(InputGeneratorTest, SmallIntegersAndNan) {
   EXPECT_LT(odd, 30);
 }
 
-// Of a type that ends at 15.5, whatever the order of evaluation.
+// The type ends at 15.5, whatever the order of evaluation.
 TEST(InputGeneratorTest, ExactRandomModulesDoNotOverflow) {
   RandomModuleOptions options;
   options.steps = 4;

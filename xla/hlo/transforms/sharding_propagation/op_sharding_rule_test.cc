@@ -109,7 +109,7 @@ TEST(OpShardingRuleTest, InputGradients) {
           "f32[2,8,9]", "f32[3,6,9]", "f32[2,8,6]",
           "window={size=3 pad=1_1 rhs_reversal=1}, dim_labels=b0f_0oi->b0f"),
       "([i,l,j],[-,k,j])->([i,l,k]) {i=2,j=9,k=6,l=8} reduction={j}");
-  // Of a convolution with stride 2.
+  // The gradient of a convolution with stride 2.
   EXPECT_EQ(RuleOfConvolution("f32[2,4,9]", "f32[3,6,9]", "f32[2,8,6]",
                               "window={size=3 pad=1_2 lhs_dilate=2 "
                               "rhs_reversal=1}, dim_labels=b0f_0oi->b0f"),
@@ -133,7 +133,7 @@ TEST(OpShardingRuleTest, KernelGradients) {
                         "window={size=8 pad=1_1}, dim_labels=f0b_i0o->0bf"),
       "([j,l,i],[j,l,k])->([-,i,k]) {i=4,j=16,k=3,l=8} "
       "reduction={j,l}");
-  // Of a convolution with stride 2.
+  // The gradient of a convolution with stride 2.
   EXPECT_EQ(
       RuleOfConvolution(
           "f32[16,8,4]", "f32[16,4,3]", "f32[3,4,3]",

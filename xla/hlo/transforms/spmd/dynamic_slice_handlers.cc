@@ -73,8 +73,8 @@ int64_t DimOfStraddlingSlice(const Shape& whole, const Shape& slice,
   return -1;
 }
 
-// Of the sum with which the owners of a slice send it to all: a device receives
-// every part twice.
+// Bytes that a device receives in the sum with which the owners of a slice send
+// it to all: every part comes twice.
 double BytesOfOwners(const HloInstruction& hlo, const HloSharding& input,
                      absl::Span<const int64_t> sliced) {
   double owners = 1;

@@ -56,8 +56,8 @@ size_t Values(int64_t trips, absl::string_view row, absl::string_view around) {
   return ValuesIn(absl::StrCat("[0, ", trips, ")"), {row}, around).size();
 }
 
-// Of what repeats, whether the loop is short or long, a few iterations tell
-// all; of the rest all of them, where they are few.
+// Where values repeat, a few iterations tell all, whether the loop is short or
+// long; elsewhere all iterations are needed, where they are few.
 TEST(LoopValuesTest, IterationsThatRepeat) {
   const char* loop = "for %i : serial [0, 2)";
   EXPECT_EQ(Values(40, "(k+2)%3", loop), 7);

@@ -26,7 +26,7 @@ TEST(SplitkRewriterTest, SplitsByTheRootOfDepthOverTiles) {
 TEST(SplitkRewriterTest, SplitsExchangedOperandsAlike) {
   EXPECT_EQ(Parts(1, 192, 64, 1 << 16), 128);
   EXPECT_EQ(Parts(1, 64, 192, 1 << 16), 128);
-  // Of 128 x 64 there would be six tiles, of 64 x 128 there are five.
+  // Tiles of 128 x 64 would be six, those of 64 x 128 are five.
   EXPECT_EQ(Parts(1, 320, 128, 1 << 16), 64);
   EXPECT_EQ(Parts(1, 128, 320, 1 << 16), 64);
   EXPECT_EQ(Parts(1, 384, 192, 1 << 16), 32);
