@@ -376,5 +376,37 @@ TEST(ApplyProgramTest, RunsThatReadTheSameCloneWaitApart) {
                           "b.remat opt-barrier.1", "e b.remat"));
 }
 
+// So do those that read it by another name.
+TEST(ApplyProgramTest, RenamedClonesWaitOnce) {
+  EXPECT_THAT(Written(R"(
+  q = f32[2,4]{1,0} parameter(1)
+  a = f32[8]{0} exponential(p)
+  r = f32[2,4]{1,0} bitcast(a)
+  b = f32[2,4]{1,0} add(r, q)
+  d = f32[2,4]{1,0} reverse(b), dimensions={0}
+  e = f32[2,4]{1,0} cosine(b))",
+                      "p q a b d a b e", &kNoneFused),
+              ElementsAre("a p", "r a", "b r q", "d b", "opt-barrier p",
+                          "a.remat opt-barrier", "r.remat a.remat",
+                          "b.remat r.remat q", "e b.remat"));
+}
+
+// The second name is given to a clone first.
+TEST(ApplyProgramTest, NamesOfNamesFollowTheLatestRun) {
+  EXPECT_THAT(Written(R"(
+  a = f32[8]{0} exponential(p)
+  r = f32[2,4]{1,0} bitcast(a)
+  b = f32[2,4]{1,0} negate(r)
+  s = f32[4,2]{1,0} bitcast(r)
+  c = f32[4,2]{1,0} cosine(s)
+  d = f32[4,2]{1,0} reverse(s), dimensions={0})",
+                      "p a b a c a d", &kNoneFused),
+              ElementsAreArray(
+                  {"a p", "r a", "b r", "opt-barrier p", "a.remat opt-barrier",
+                   "r.remat a.remat", "s r.remat", "c s",
+                   "opt-barrier.1 opt-barrier", "a.remat.1 opt-barrier.1",
+                   "r.remat.1 a.remat.1", "s.remat r.remat.1", "d s.remat"}));
+}
+
 }  // namespace
 }  // namespace xla::remat_plan
