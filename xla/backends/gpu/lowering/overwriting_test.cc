@@ -33,6 +33,7 @@ LoweredKernel KernelOf(absl::string_view body,
   alloc %m : local s64[1]
   alloc %n : local s64[1]
   alloc %o : local s32[1]
+  alloc %y : local s64[2]
   for %b : bidx [0, 4) {
   for %t : tidx [0, 32) {
 )",
@@ -209,6 +210,12 @@ TEST(OverwritingTest, Scatters) {
       scatter("%j[0] = mul(%i[0], 2)\n%l[0] = neg(%i[0])", "%j[0]", "%l[0]"));
   EXPECT_FALSE(
       scatter("%o[0] = cast(%i[0])\n%j[0] = cast(%i[0])", "%o[0]", "%j[0]"));
+  EXPECT_FALSE(
+      scatter("%m[0] = full(2)\n%j[0] = mul(%i[0], 2)\n"
+              "%l[0] = mul(%i[0], %m[0])",
+              "%j[0]", "%l[0]"));
+  // Nobody looks into arrays.
+  EXPECT_FALSE(scatter("%y[0] = copy(%i[0])", "%y[0]", "%y[0]"));
   // A register that changes in between, and registers of which each is computed
   // from what it was.
   EXPECT_FALSE(scatter("%j[0] = add(%j[0], 1)\n%l[0] = add(%l[0], 1)", "%j[0]",
