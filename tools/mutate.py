@@ -44,7 +44,8 @@ KNOWN = os.path.join(ROOT, "tools", "mutate_known.txt")
 TARGETS = os.path.join(ROOT, "tools", "mutation", "targets.txt")
 # A compiler's words on a place in a source, the use of a template included.
 COMPLAINT = re.compile(r"^([\w./-]+\.cc):(\d+):(?:\d+:)?\s+"
-                       r"(?:(?:fatal )?error:|required from|note: in expansion of)", re.M)
+                       r"(?:(?:fatal )?error:|required from|note: in expansion of|"
+                       r"note: .* was not initialized)", re.M)
 
 
 class Target:
