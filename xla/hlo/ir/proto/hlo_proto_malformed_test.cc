@@ -120,12 +120,6 @@ std::vector<Malformed> MalformedProtos() {
       {"num_carries", In("scan", [](I* i) { i->set_num_carries(9); })},
       {"no element",
        In("get-tuple-element", [](I* i) { i->set_tuple_index(5); })},
-      {"huge", In("iota",
-                  [](I* i) {
-                    auto* mode = i->add_unknown_attributes();
-                    mode->set_name("mode");
-                    mode->set_value("huge");
-                  })},
       {"no dimension numbers",
        In("dot", [](I* i) { i->clear_dot_dimension_numbers(); })},
       {"unknown fusion kind",
@@ -177,7 +171,7 @@ std::vector<Malformed> MalformedProtos() {
   };
 }
 
-// Numbers that text could not say.
+// Numbers and modes that text could not say.
 std::vector<Malformed> MalformedNumbers() {
   using I = HloInstructionProto;
   return {
@@ -208,6 +202,12 @@ std::vector<Malformed> MalformedNumbers() {
          array->add_shape_index(0);
          array->add_shape_index(int64_t{1} << 31);
        }},
+      {"huge", In("iota",
+                  [](I* i) {
+                    auto* mode = i->add_unknown_attributes();
+                    mode->set_name("mode");
+                    mode->set_value("huge");
+                  })},
   };
 }
 
