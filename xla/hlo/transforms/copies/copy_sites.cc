@@ -471,8 +471,8 @@ bool ArrivesInState(const HloDataflowAnalysis& dataflow, const HloValue& value,
   if (states.size() != 1) return false;
   const HloPosition& state = states[0]->defining_position();
   const HloPosition& part = value.defining_position();
-  return (part.instruction->opcode() == HloOpcode::kParameter ||
-          part.instruction->opcode() == HloOpcode::kWhile) &&
+  return HloPredicateIsOp<HloOpcode::kParameter, HloOpcode::kWhile,
+                          HloOpcode::kConditional>(part.instruction) &&
          state.instruction == part.instruction &&
          state.index.size() <= part.index.size() &&
          absl::c_equal(

@@ -84,8 +84,8 @@ struct CopySites {
 };
 
 // Whether `value` has come to the computation of `link`, an update or a done,
-// in the state that this takes: as part of a parameter, or of what a loop
-// returns.
+// in the state that this takes: as part of a parameter, or of what a loop or a
+// conditional returns.
 bool ArrivesInState(const HloDataflowAnalysis& dataflow, const HloValue& value,
                     const HloInstruction& link);
 

@@ -30,6 +30,20 @@ std::vector<LiveInterval> Joined(std::vector<LiveInterval> intervals) {
   return joined;
 }
 
+// Where the state of the chain has what the link reads.
+ShapeIndex PartOfState(const HloUse& use) {
+  ShapeIndex part = use.operand_index;
+  int64_t number = use.operand_number;
+  if (use.instruction->opcode() == HloOpcode::kAsyncUpdate) {
+    if (number == 0) return part;
+    const Shape& state = use.instruction->operand(0)->shape();
+    number += state.tuple_shapes(0).tuple_shapes_size() - 1;
+  }
+  part.push_front(number);
+  part.push_front(0);
+  return part;
+}
+
 // A later link of a chain passes on what the start reads until it is done.
 bool OnlyPassesOperand(const HloUse& use) {
   return (use.instruction->opcode() == HloOpcode::kAsyncUpdate ||
@@ -57,57 +71,92 @@ bool LiveIntervals::IsReadOnly(const HloValue& value) const {
          !aliased_.contains({def->parameter_number(), value.defining_index()});
 }
 
-// Where the taker has the state as a value of its own, it has been copied: the
-// first of the copies there is when that begins.
-LiveIntervals::Time LiveIntervals::TakenAt(const AsyncStatePlace& place) const {
+// Where the taker has all arrays of the part as values of its own, they have
+// been copied: the first of the copies there is when that begins.
+LiveIntervals::Time LiveIntervals::TakenAt(const AsyncStatePlace& place,
+                                           const ShapeIndex& part) const {
+  ShapeIndex index = place.index;
+  index.insert(index.end(), part.begin(), part.end());
   auto taken_by = [&](const HloInstruction* taker, const auto& copies,
                       const auto* at, Time time) -> Time {
-    const auto& values = dataflow_.GetValueSet(taker, place.index).values();
-    if (values.size() == 1 && values[0]->defining_instruction() != taker) {
-      return -1;
-    }
+    bool has_own = false;
+    bool keeps = false;
+    ShapeUtil::ForEachLeafShape(
+        ShapeUtil::GetSubshape(taker->shape(), index),
+        [&](const Shape& shape, const ShapeIndex& leaf) {
+          if (!shape.IsArray()) return;
+          ShapeIndex whole = index;
+          whole.insert(whole.end(), leaf.begin(), leaf.end());
+          const bool is_own =
+              absl::c_all_of(dataflow_.GetValueSet(taker, whole).values(),
+                             [&](const HloValue* value) {
+                               return value->defining_instruction() == taker;
+                             });
+          (is_own ? has_own : keeps) = true;
+        });
+    if (!has_own || keeps) return -1;
     auto sites = copies.find(at);
     return sites == copies.end() || sites->second.empty()
                ? time
                : sites_.sites[sites->second.front()].read;
   };
   const HloInstruction* inst = place.inst;
-  Time time = -1;
   for (const HloInstruction* user : inst->users()) {
     if (user->opcode() != HloOpcode::kWhile) continue;
-    time = taken_by(user, sites_.before, user, line_.Read(user));
+    const Time time = taken_by(user, sites_.before, user, line_.Read(user));
     if (time >= 0) return time;
   }
   const ExecutionLine::Span* span = line_.Find(inst->parent());
-  if (inst->IsRoot() && span != nullptr && span->caller != nullptr &&
-      span->caller->opcode() != HloOpcode::kCall) {
-    time = taken_by(span->caller, sites_.at_end, inst->parent(), span->end);
+  if (!inst->IsRoot() || span == nullptr || span->caller == nullptr ||
+      !HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kConditional>(
+          span->caller)) {
+    return -1;
   }
-  return time;
+  return taken_by(span->caller, sites_.at_end, inst->parent(), span->end);
 }
 
-LiveIntervals::Time LiveIntervals::End(const HloInstruction* link) const {
-  const auto found = ends_.find(link);
-  if (found != ends_.end()) return found->second;
-  Time end = line_.end();
-  auto take = [&](Time time) {
-    if (time > line_.Write(link)) end = std::min(end, time);
+// Those of the links after it are found first, so that each link is looked at
+// once. Of several dones, in branches or in and after a loop, any may be the
+// one.
+LiveIntervals::Time LiveIntervals::End(const HloInstruction* link,
+                                       const ShapeIndex& part) const {
+  const auto [found, is_new] = ends_.try_emplace({link, part}, line_.end());
+  if (!is_new) return found->second;
+  struct Link {
+    const HloInstruction* inst;
+    std::vector<const HloInstruction*> next;
   };
-  std::vector<const HloInstruction*> links = {link};
+  std::vector<Link> links = {{link, {}}};
   for (size_t i = 0; i < links.size(); ++i) {
-    for (const AsyncStatePlace& place : AsyncStatePlaces(links[i])) {
-      take(TakenAt(place));
-    }
-    for (const HloInstruction* next : AsyncStateConsumers(links[i])) {
-      if (line_.Write(next) <= line_.Write(links[i])) continue;
-      if (next->opcode() == HloOpcode::kAsyncUpdate) {
-        links.push_back(next);
-      } else {
-        take(line_.Write(next));
+    const HloInstruction* inst = links[i].inst;
+    for (const HloInstruction* next : AsyncStateConsumers(inst)) {
+      if (line_.Write(next) <= line_.Write(inst)) continue;
+      links[i].next.push_back(next);
+      if (next->opcode() == HloOpcode::kAsyncUpdate &&
+          ends_.try_emplace({next, part}, line_.end()).second) {
+        links.push_back({next, {}});
       }
     }
   }
-  return ends_[link] = end;
+  absl::c_sort(links, [&](const Link& a, const Link& b) {
+    return line_.Write(a.inst) > line_.Write(b.inst);
+  });
+  for (const auto& [inst, next_links] : links) {
+    Time taken = line_.end();
+    for (const AsyncStatePlace& place : AsyncStatePlaces(inst)) {
+      const Time time = TakenAt(place, part);
+      if (time > line_.Write(inst)) taken = std::min(taken, time);
+    }
+    Time done = -1;
+    for (const HloInstruction* next : next_links) {
+      const Time time = next->opcode() == HloOpcode::kAsyncUpdate
+                            ? ends_.at({next, part})
+                            : line_.Write(next);
+      if (time <= taken) done = std::max(done, time);
+    }
+    ends_[{inst, part}] = done >= 0 ? done : taken;
+  }
+  return ends_.at({link, part});
 }
 
 LiveIntervals::Time LiveIntervals::StartOf(const HloValue& value) const {
@@ -136,7 +185,8 @@ void LiveIntervals::AddRead(Time start, const HloComputation* computation,
     const HloInstruction* caller = span->caller;
     switch (caller->opcode()) {
       case HloOpcode::kWhile:
-        time = line_.Write(caller) - 1;
+        // What runs may do so beyond the loop.
+        time = std::max(time, line_.Write(caller) - 1);
         break;
       case HloOpcode::kConditional:
         intervals->push_back({span->start, time});
@@ -172,7 +222,7 @@ void LiveIntervals::AddUses(const HloValue& value, Time start,
     } else if ((reader->opcode() == HloOpcode::kAsyncStart ||
                 reader->opcode() == HloOpcode::kAsyncUpdate) &&
                !ReadsContext(use)) {
-      time = End(reader);
+      time = End(reader, PartOfState(use));
     }
     AddRead(start, reader->parent(), time, intervals);
   }
@@ -223,7 +273,7 @@ std::vector<LiveInterval> LiveIntervals::WithHolds(
        span = line_.Find(span->caller->parent())) {
     if (span->caller->opcode() != HloOpcode::kAsyncStart) continue;
     const Time start = line_.Write(span->caller);
-    const Time done = End(span->caller);
+    const Time done = End(span->caller, /*part=*/{1});
     std::vector<LiveInterval> cut = {{start, done, /*is_hold=*/true}};
     for (const LiveInterval& interval : intervals) {
       const bool is_apart = interval.end < start || interval.start > done;

@@ -50,14 +50,14 @@ class LiveIntervals {
  private:
   using Time = ExecutionLine::Time;
 
-  // When what an asynchronous chain reads and computes is no longer in the
-  // buffers in which `link` has it: when it is done, or a loop or the caller of
-  // its computation takes the state into its own; the line's end if nothing
-  // ends it.
-  Time End(const HloInstruction* link) const;
+  // When what an asynchronous chain reads or computes, `part` of its state, is
+  // no longer in the buffers in which `link` has it: when it is done, or a loop
+  // or the caller of its computation takes the part into buffers of its own;
+  // the line's end if nothing ends it.
+  Time End(const HloInstruction* link, const ShapeIndex& part) const;
   // When a loop, or the caller of a computation that returns it, takes the
-  // state there; -1 if it stays what it is.
-  Time TakenAt(const AsyncStatePlace& place) const;
+  // part of the state there; -1 if it stays what it is.
+  Time TakenAt(const AsyncStatePlace& place, const ShapeIndex& part) const;
   // With the holds of the chains that run what the computation does.
   std::vector<LiveInterval> WithHolds(
       const HloComputation* computation,
@@ -76,7 +76,9 @@ class LiveIntervals {
   const ExecutionLine& line_;
   // Parts of the entry's parameters that a result is aliased to.
   absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_;
-  mutable absl::flat_hash_map<const HloInstruction*, Time> ends_;
+  mutable absl::flat_hash_map<std::pair<const HloInstruction*, ShapeIndex>,
+                              Time>
+      ends_;
 };
 
 }  // namespace xla
