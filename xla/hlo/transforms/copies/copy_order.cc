@@ -236,8 +236,7 @@ namespace {
 // imply does no harm.
 class OrderKeeper {
  public:
-  OrderKeeper(const HloAliasAnalysis& aliases, const ExecutionLine& line)
-      : dataflow_(aliases.dataflow_analysis()), line_(line) {}
+  explicit OrderKeeper(const ExecutionLine& line) : line_(line) {}
 
   absl::Status Keep(const HloBuffer& buffer) {
     writes_.clear();
@@ -287,15 +286,29 @@ class OrderKeeper {
     });
   }
 
+  // The two, or what calls them in a computation that holds both; null if none
+  // does. What runs asynchronously does so where it starts: the call graph has
+  // the later links of its chain as callers, too.
+  std::pair<HloInstruction*, HloInstruction*> InSameComputation(
+      HloInstruction* a, HloInstruction* b) const {
+    while (a->parent() != b->parent()) {
+      const ExecutionLine::Span* a_span = line_.Find(a->parent());
+      const ExecutionLine::Span* b_span = line_.Find(b->parent());
+      if (a_span == nullptr || b_span == nullptr) return {nullptr, nullptr};
+      // The one that starts later does not hold the other.
+      const bool a_is_inside = a_span->start > b_span->start;
+      (a_is_inside ? a : b) = (a_is_inside ? a_span : b_span)->caller;
+    }
+    return {a, b};
+  }
+
   // What happens at `time` in `inst` comes before the next write.
   absl::Status KeepBefore(HloInstruction* inst, Time time) {
     auto next = absl::c_lower_bound(
         writes_, std::make_pair(time, static_cast<HloInstruction*>(nullptr)),
         [](const auto& a, const auto& b) { return a.first < b.first; });
     if (next == writes_.end()) return absl::OkStatus();
-    auto [before, after] =
-        dataflow_.call_graph().NearestAncestorsInSameComputation(inst,
-                                                                 next->second);
+    const auto [before, after] = InSameComputation(inst, next->second);
     if (before == nullptr || before == after ||
         before->opcode() == HloOpcode::kParameter ||
         after->opcode() == HloOpcode::kParameter ||
@@ -308,7 +321,6 @@ class OrderKeeper {
     return before->AddControlDependencyTo(after);
   }
 
-  const HloDataflowAnalysis& dataflow_;
   const ExecutionLine& line_;
   // As it was before dependencies were added.
   Reachability reachability_;
@@ -327,7 +339,7 @@ absl::StatusOr<bool> KeepOrderOfBuffers(HloModule* module,
                       HloAliasAnalysis::Run(module, &alias_info));
   CopySites no_sites;
   const ExecutionLine line(*module, order, no_sites);
-  OrderKeeper keeper(*aliases, line);
+  OrderKeeper keeper(line);
   for (const HloBuffer& buffer : aliases->buffers()) {
     const HloPosition& position = buffer.values()[0]->defining_position();
     if (buffer.values().size() < 2 || !position.shape().IsArray()) continue;
