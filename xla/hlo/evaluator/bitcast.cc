@@ -89,8 +89,11 @@ absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
     }
     if (ElementBytes(from.element_type()) == ElementBytes(to.element_type())) {
       value = value.Retyped(to.element_type());
-    } else if (Product(dims) * ElementBytes(to.element_type()) ==
-               value.bytes()) {
+    } else {
+      if (Product(dims) * ElementBytes(to.element_type()) != value.bytes()) {
+        return InvalidArgument("%d bytes do not fill the result",
+                               value.bytes());
+      }
       TF_ASSIGN_OR_RETURN(Value other,
                           Value::Make(to.element_type(), dims, context.budget));
       std::copy_n(value.raw(), value.bytes(), other.mutable_raw());

@@ -1,6 +1,7 @@
 #include "xla/hlo/utils/foreign_format.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -25,8 +26,13 @@ std::string NameOfNeighbor(absl::string_view start) {
       absl::StartsWith(start, "Memory Space:")) {
     return "XLA's report on memory usage";
   }
-  if (absl::StartsWith(start, "HloLiveRange")) return "XLA's live ranges";
-  if (absl::StartsWith(start, "xla_")) return "XLA's flags";
+  if (absl::StartsWith(start, "HloLiveRange (max ")) return "XLA's live ranges";
+  // Computations may begin so as well.
+  const size_t name_end = start.find_first_of(":({ \n");
+  if (absl::StartsWith(start, "xla_") && name_end != start.npos &&
+      start[name_end] == ':') {
+    return "XLA's flags";
+  }
   if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
   // Modules may hold some, quoted: the source of a custom call.
   if ((absl::StartsWith(start, "//") || absl::StartsWith(start, ".version")) &&

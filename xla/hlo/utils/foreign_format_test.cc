@@ -69,6 +69,9 @@ TEST(ForeignFormatTest, LeavesHloAlone) {
   EXPECT_EQ(ForeignFormatAdvice(""), "");
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e { }"), "");
   EXPECT_EQ(ForeignFormatAdvice("// func.func of old\nHloModule m"), "");
+  EXPECT_EQ(ForeignFormatAdvice("xla_add { x = f32[] parameter(0) }"), "");
+  EXPECT_EQ(ForeignFormatAdvice("xla_add(x: f32[]) -> f32[] {"), "");
+  EXPECT_EQ(ForeignFormatAdvice("HloLiveRange { x = f32[] parameter(0) }"), "");
   EXPECT_EQ(ForeignFormatAdvice("\n\x05hello"), "");
   // Kernels in custom calls, and names of custom calls: as text and as proto.
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e {\nbackend_config="
