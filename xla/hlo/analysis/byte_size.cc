@@ -64,8 +64,11 @@ std::string ByteUnit::operator()(double bytes) const {
 
 double ByteUnit::Rounded(double bytes) const {
   if (std::abs(bytes) < kLeastShare * scale_) return bytes;
-  const double step = scale_ / std::pow(10, digits_);
-  return std::round(bytes / step) * step;
+  // From the text: std::round() takes halves another way than printing does.
+  double count = 0;
+  (void)absl::SimpleAtod(absl::StrFormat("%.*f", digits_, bytes / scale_),
+                         &count);
+  return count * scale_;
 }
 
 std::string HumanSeconds(double seconds) {

@@ -1,11 +1,11 @@
 #include "xla/hlo/memory/limit/distinct_bytes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "xla/hlo/analysis/byte_size.h"
 
 namespace xla {
 
@@ -40,6 +40,18 @@ std::string BytesBetween(const std::string& a, const std::string& b,
   const absl::StatusOr<int64_t> second = ParseByteSize(b);
   if (!first.ok() || !second.ok()) return exact;
   return HumanBytes(std::abs(static_cast<double>(*first - *second)));
+}
+
+std::vector<std::string> PartsOfSum(const ByteUnit& unit, double sum,
+                                    std::vector<double> parts) {
+  const auto largest = std::max_element(parts.begin(), parts.end());
+  double rest = unit.Rounded(sum) + unit.Rounded(*largest);
+  for (const double part : parts) rest -= unit.Rounded(part);
+  // What is farther apart is not rounded, but no sum.
+  if (std::abs(rest - *largest) < *largest / 10) *largest = rest;
+  std::vector<std::string> texts;
+  for (const double part : parts) texts.push_back(unit(part));
+  return texts;
 }
 
 }  // namespace xla

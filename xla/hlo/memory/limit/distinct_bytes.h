@@ -3,6 +3,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "xla/hlo/analysis/byte_size.h"
 
 namespace xla {
 
@@ -23,6 +26,13 @@ std::pair<std::string, std::string> DistinctBytes(double a, double b,
 //   "41.8 MiB", "29.2 MiB", 12.53 MiB → "12.6 MiB"
 std::string BytesBetween(const std::string& a, const std::string& b,
                          double bytes);
+
+// The parts of a sum in its unit, as texts that a reader may add up: the
+// largest makes up for what the others and the sum are rounded by.
+//
+//   1.25 MiB of {0.125 MiB, 1.125 MiB} → "0.12 MiB", "1.13 MiB"
+std::vector<std::string> PartsOfSum(const ByteUnit& unit, double sum,
+                                    std::vector<double> parts);
 
 // " (16GB)", after the bytes of a limit that was given as such; "" for "".
 inline std::string GivenAs(const std::string& given) {

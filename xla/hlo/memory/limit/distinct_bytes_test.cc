@@ -1,11 +1,15 @@
 #include "xla/hlo/memory/limit/distinct_bytes.h"
 
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/analysis/byte_size.h"
 
 namespace xla {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::Pair;
 
 TEST(DistinctBytesTest, EqualSizesAreWrittenAsAlways) {
@@ -43,6 +47,26 @@ TEST(BytesBetweenTest, IsExactWhereNobodyCanSubtract) {
   EXPECT_EQ(BytesBetween("1.8 MiB", "1.7 MiB", 106.5 * 1024), "106.5 KiB");
   EXPECT_EQ(BytesBetween("24.00 KiB", "23.99 KiB", 10), "10 B");
   EXPECT_EQ(BytesBetween("53.4 KiB", "78.4 GiB", 78.4 * (1 << 30)), "78.4 GiB");
+}
+
+TEST(PartsOfSumTest, AddUp) {
+  const double mib = 1 << 20;
+  const auto parts = [&](double sum, std::vector<double> counts) {
+    for (double& count : counts) count *= mib;
+    return PartsOfSum(ByteUnit(sum * mib), sum * mib, counts);
+  };
+  // Each rounds to 1.04 and 0.82 alone.
+  EXPECT_THAT(parts(1.868, {1.044, 0, 0.824}),
+              ElementsAre("1.05 MiB", "0 B", "0.82 MiB"));
+  // Halves go to even digits: 0.12, 1.12 and 1.38.
+  EXPECT_THAT(parts(1.375, {0.125, 0.125, 1.125}),
+              ElementsAre("0.12 MiB", "0.12 MiB", "1.14 MiB"));
+  EXPECT_THAT(parts(1.25, {0.125, 1.125}), ElementsAre("0.12 MiB", "1.13 MiB"));
+  // What has a unit of its own is exact.
+  EXPECT_THAT(parts(1.2749, {1.228, 0.0469}),
+              ElementsAre("1.22 MiB", "48.0 KiB"));
+  // No sum.
+  EXPECT_THAT(parts(3, {1, 1}), ElementsAre("1.00 MiB", "1.00 MiB"));
 }
 
 }  // namespace

@@ -106,23 +106,23 @@ std::string Summary(const MemoryReport& report) {
   }
   absl::StrAppend(&out, InputLine(report.input()));
   const ByteUnit unit(report.peak_bytes());
-  // A reader adds up what is printed.
-  double temporaries = unit.Rounded(report.peak_bytes()) -
-                       unit.Rounded(report.peak_argument_bytes()) -
-                       unit.Rounded(report.peak_output_bytes());
-  if (std::abs(temporaries - report.temp_bytes()) > report.temp_bytes() / 10) {
-    temporaries = report.temp_bytes();
-  }
-  absl::StrAppendFormat(&out, "\n  arguments   %10s   at the peak, of %s\n",
-                        unit(report.peak_argument_bytes()),
-                        unit(report.argument_bytes()));
+  const std::vector<std::string> parts =
+      PartsOfSum(unit, report.peak_bytes(),
+                 {report.peak_argument_bytes(), report.peak_output_bytes(),
+                  report.temp_bytes()});
+  // Where all is live at the peak, both texts are the same.
+  const auto whole = [&](double bytes, double at_peak, int part) {
+    return bytes == at_peak ? parts[part] : unit(bytes);
+  };
+  absl::StrAppendFormat(
+      &out, "\n  arguments   %10s   at the peak, of %s\n", parts[0],
+      whole(report.argument_bytes(), report.peak_argument_bytes(), 0));
   absl::StrAppendFormat(
       &out,
       "  outputs     %10s   at the peak, of %s with %s in arguments' memory\n",
-      unit(report.peak_output_bytes()), unit(report.output_bytes()),
+      parts[1], whole(report.output_bytes(), report.peak_output_bytes(), 1),
       unit(report.aliased_bytes()));
-  absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n",
-                        unit(temporaries));
+  absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n", parts[2]);
   absl::StrAppendFormat(&out, "  peak        %10s   the sum of these\n",
                         unit(report.peak_bytes()));
   absl::StrAppendFormat(&out, "  constants   %10s   not in the peak\n",

@@ -157,12 +157,13 @@ TEST(MemoryReportTest, CurveKeepsItsPeak) {
 TEST(MemoryReportTest, WhatIsPrintedAddsUp) {
   MemoryReport report = Report();
   const auto mib = [](double count) { return count * (1 << 20); };
+  report.set_argument_bytes(mib(1.044));
   report.set_peak_argument_bytes(mib(1.044));
   report.set_temp_bytes(mib(0.824));
   report.set_peak_bytes(mib(1.868));
   std::string text = MemoryReportToText(report, {});
-  EXPECT_THAT(text, HasSubstr("arguments     1.04 MiB"));
-  EXPECT_THAT(text, HasSubstr("temporaries   0.83 MiB"));
+  EXPECT_THAT(text, HasSubstr("arguments     1.05 MiB   at the peak, of 1.05"));
+  EXPECT_THAT(text, HasSubstr("temporaries   0.82 MiB"));
   EXPECT_THAT(text, HasSubstr("peak          1.87 MiB"));
   // What is small is not made up of roundings.
   report.set_peak_output_bytes(16);
@@ -171,6 +172,10 @@ TEST(MemoryReportTest, WhatIsPrintedAddsUp) {
   text = MemoryReportToText(report, {});
   EXPECT_THAT(text, HasSubstr("outputs           16 B"));
   EXPECT_THAT(text, HasSubstr("temporaries       24 B"));
+  report.set_temp_bytes(50 << 10);
+  report.set_peak_bytes(mib(1.044) + 16 + (50 << 10));
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("temporaries   50.0 KiB"));
 }
 
 TEST(ByteSizeTest, SmallSizesHaveAUnitOfTheirOwn) {
@@ -183,6 +188,9 @@ TEST(ByteSizeTest, SmallSizesHaveAUnitOfTheirOwn) {
   EXPECT_EQ(unit(0), "0 B");
   EXPECT_EQ(unit.Rounded(844000), 0.8 * (1 << 20));
   EXPECT_EQ(unit.Rounded(16), 16);
+  // A half goes where printing takes it.
+  EXPECT_EQ(unit(131072), "0.12 MiB");
+  EXPECT_EQ(unit.Rounded(131072), 0.12 * (1 << 20));
 }
 
 TEST(ByteSizeTest, UnitsBothWays) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/limit/distinct_bytes.h"
 
 namespace xla {
 namespace {
@@ -209,11 +210,14 @@ std::string CompareWithXla(const MemoryReport& report,
                             percent < 0 ? "less" : "more"),
       unit(ours));
   const auto bytes_of = [&](Kind kind) {
-    return unit(static_cast<double>(assignment.BytesOf(kind)));
+    return static_cast<double>(assignment.BytesOf(kind));
   };
-  absl::StrAppend(&out, "  arguments ", bytes_of(Kind::kArgument), ", outputs ",
-                  bytes_of(Kind::kOutput), ", temporaries ",
-                  bytes_of(Kind::kTemporary), "\n");
+  const std::vector<std::string> parts =
+      PartsOfSum(unit, theirs,
+                 {bytes_of(Kind::kArgument), bytes_of(Kind::kOutput),
+                  bytes_of(Kind::kTemporary)});
+  absl::StrAppend(&out, "  arguments ", parts[0], ", outputs ", parts[1],
+                  ", temporaries ", parts[2], "\n");
   const double idle = static_cast<double>(assignment.BytesOf(Kind::kArgument) +
                                           assignment.BytesOf(Kind::kOutput)) -
                       report.peak_argument_bytes() - report.peak_output_bytes();

@@ -102,6 +102,19 @@ TEST(XlaBufferAssignmentTest, NamesWhatSharesMemoryAtThePeak) {
                         "above\n"));
 }
 
+TEST(XlaBufferAssignmentTest, WhatIsPrintedAddsUp) {
+  const auto assignment = ParseXlaBufferAssignment(
+      "allocation 0: size 131072, parameter 0, shape |f32[32768]|:\n"
+      "allocation 1: size 1179648, preallocated-temp:\n",
+      "a.txt");
+  ASSERT_TRUE(assignment.ok()) << assignment.status();
+  MemoryReport report;
+  report.set_allocated_bytes(1.25 * (1 << 20));
+  EXPECT_THAT(CompareWithXla(report, *assignment, 0),
+              HasSubstr("as many bytes as the 1.25 MiB above\n  arguments "
+                        "0.12 MiB, outputs 0 B, temporaries 1.13 MiB\n"));
+}
+
 TEST(XlaBufferAssignmentTest, SaysWhatIsAllocatedThroughout) {
   const auto assignment = ParseXlaBufferAssignment(kText, "a.txt");
   ASSERT_TRUE(assignment.ok());
