@@ -16,6 +16,14 @@ constexpr absl::string_view kFromJax =
     "jax.jit(f).lower(*args).as_text(dialect=\"hlo\"), or "
     ".compile().as_text() after its passes";
 
+// Whether a text starts like that of DebugOptions. Names of computations, and
+// of modules in protos, have no colon behind them.
+bool StartsWithFlag(absl::string_view text) {
+  const size_t end =
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+  return absl::StartsWith(text, "xla_") && end != text.npos && text[end] == ':';
+}
+
 // What lies beside modules in a folder of --xla_dump_to, and what JAX prints.
 std::string NameOfNeighbor(absl::string_view start) {
   start = absl::StripLeadingAsciiWhitespace(start);
@@ -27,12 +35,7 @@ std::string NameOfNeighbor(absl::string_view start) {
     return "XLA's report on memory usage";
   }
   if (absl::StartsWith(start, "HloLiveRange (max ")) return "XLA's live ranges";
-  // Computations may begin so as well.
-  const size_t name_end = start.find_first_of(":({ \n");
-  if (absl::StartsWith(start, "xla_") && name_end != start.npos &&
-      start[name_end] == ':') {
-    return "XLA's flags";
-  }
+  if (StartsWithFlag(start)) return "XLA's flags";
   if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
   // Modules may hold some, quoted: the source of a custom call.
   if ((absl::StartsWith(start, "//") || absl::StartsWith(start, ".version")) &&
@@ -91,7 +94,11 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
   if (absl::StartsWith(contents, "PK\x03\x04")) {
     return "a zip archive; extract it and pass one of its files";
   }
-  if (contents.size() > 262 && contents.substr(257, 5) == "ustar") {
+  // The magic of POSIX, and of GNU; the zero tells them from text.
+  if (const absl::string_view magic =
+          contents.substr(std::min<size_t>(contents.size(), 257), 8);
+      magic == absl::string_view("ustar\00000", 8) ||
+      magic == absl::string_view("ustar  \0", 8)) {
     return "a tar archive; extract it and pass its folder or one of its files";
   }
   if (absl::StartsWith(contents, "\xef\xbb\xbf")) {

@@ -19,8 +19,10 @@ TEST(ForeignFormatTest, SaysWhatToDo) {
   EXPECT_THAT(ForeignFormatAdvice("\xef\xbb\xbfHloModule m"),
               HasSubstr("byte order mark"));
   EXPECT_THAT(ForeignFormatAdvice("\xff\xfeH"), HasSubstr("UTF-16"));
-  EXPECT_THAT(ForeignFormatAdvice("dump/" + std::string(252, '\0') + "ustar  " +
-                                  std::string(249, '\0')),
+  const std::string name = "dump/" + std::string(252, '\0');
+  EXPECT_THAT(ForeignFormatAdvice(name + "ustar  " + std::string(249, '\0')),
+              HasSubstr("tar archive"));
+  EXPECT_THAT(ForeignFormatAdvice(name + std::string("ustar\00000root", 12)),
               HasSubstr("tar archive"));
   EXPECT_THAT(ForeignFormatAdvice("ML\xefR\x01"), HasSubstr("as_text"));
   EXPECT_THAT(ForeignFormatAdvice("#loc = loc(unknown)\nmodule @jit_f {\n"
@@ -73,6 +75,12 @@ TEST(ForeignFormatTest, LeavesHloAlone) {
   EXPECT_EQ(ForeignFormatAdvice("xla_add(x: f32[]) -> f32[] {"), "");
   EXPECT_EQ(ForeignFormatAdvice("HloLiveRange { x = f32[] parameter(0) }"), "");
   EXPECT_EQ(ForeignFormatAdvice("\n\x05hello"), "");
+  EXPECT_EQ(ForeignFormatAdvice("\n\txla_step1\x12\x01s"), "");
+  EXPECT_EQ(ForeignFormatAdvice("xla_sum {\n  ROOT p = f32[] parameter(0)\n}"),
+            "");
+  EXPECT_EQ(ForeignFormatAdvice("HloModule m\n// " + std::string(242, 'y') +
+                                "ustard\nENTRY e { }"),
+            "");
   // Kernels in custom calls, and names of custom calls: as text and as proto.
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e {\nbackend_config="
                                 "\".version 8.3\\n.target sm_90a\""),
