@@ -108,7 +108,8 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       HumanSeconds(report.added_seconds()), 100 * report.added_flops_fraction(),
       100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
-  if (report.fused_seconds_fraction() < 0) {
+  const bool fuses = absl::StrContains(report.method(), "fuse");
+  if (fuses && report.fused_seconds_fraction() < 0) {
     // As printed, the two add up to the time above.
     const double total = std::round(1e4 * report.added_seconds_fraction());
     const double fused = std::round(1e4 * report.fused_seconds_fraction());
@@ -116,8 +117,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
                           "             fusion saves %.2f %% of the time, "
                           "recomputation adds %.2f %%\n",
                           -fused / 100, (total - fused) / 100);
-  } else if (report.added_seconds() < 0 && report.added_flops() > 0 &&
-             absl::StrContains(report.method(), "fuse")) {
+  } else if (fuses && report.added_seconds() < 0 && report.added_flops() > 0) {
     absl::StrAppend(
         &out, "             fusion saves more time than recomputation costs\n");
   }
