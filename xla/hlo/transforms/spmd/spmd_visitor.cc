@@ -318,6 +318,26 @@ namespace {
 // Larger arrays are not computed on every device for the sake of fewer bytes.
 constexpr int64_t kMostComputedEverywhere = int64_t{1} << 20;
 
+// Bytes of `reader` and of what else is made from an operand on the device
+// `owner` for others: once it is sent, an operand serves all of them.
+double BytesMadeElsewhere(const HloInstruction& operand,
+                          const HloInstruction& reader, int64_t owner) {
+  double bytes = ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
+  for (const HloInstruction* user : operand.users()) {
+    if (user == &reader) continue;
+    const HloSharding sharding =
+        user->opcode() == HloOpcode::kTuple
+            ? user->sharding().GetSubSharding(user->shape(),
+                                              {user->operand_index(&operand)})
+            : user->sharding();
+    if (sharding.UniqueDevice() == owner) continue;
+    // Rather than more than the operand, that is sent.
+    bytes += std::min(ShapeUtil::ByteSizeOfElementsRecursive(user->shape()),
+                      ShapeSizeInBytes(operand.shape()));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 // Other devices compute as well, of whatever stands for the operands there.
@@ -325,15 +345,8 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
   std::optional<int64_t> device;
   absl::flat_hash_set<const HloInstruction*> sent;
   int64_t bytes = 0;
-  // An operand that is sent serves all who read it elsewhere.
-  const auto share_of = [](const HloInstruction& operand, int64_t owner) {
-    const int64_t readers =
-        absl::c_count_if(operand.users(), [&](const HloInstruction* user) {
-          return !user->has_sharding() ||
-                 user->sharding().UniqueDevice() != owner;
-        });
-    return ShapeSizeInBytes(operand.shape()) / std::max<int64_t>(readers, 1);
-  };
+  // Bytes of operands for each byte of results that would be sent instead.
+  double sent_per_made = 0;
   for (const HloInstruction* operand : hlo->operands()) {
     if (!operand->shape().IsArray()) return false;
     const PartitionedHlo& present = GetPartitionedHlo(operand);
@@ -345,12 +358,14 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
     const int64_t owner = sharding.GetUniqueDevice();
     if (device.has_value() && *device != owner) return false;
     device = owner;
-    if (present.IsAlsoWhole() || !sent.insert(operand).second) continue;
-    bytes += share_of(*operand, owner);
+    const int64_t size = ShapeSizeInBytes(operand->shape());
+    if (size == 0 || present.IsAlsoWhole() || !sent.insert(operand).second) {
+      continue;
+    }
+    bytes += size;
+    sent_per_made += size / BytesMadeElsewhere(*operand, *hlo, owner);
   }
-  const int64_t result_bytes =
-      ShapeUtil::ByteSizeOfElementsRecursive(hlo->shape());
-  if (!device.has_value() || result_bytes >= bytes) return false;
+  if (!device.has_value() || sent_per_made <= 1) return false;
   // One device would multiply what all could.
   if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
       bytes > kMostComputedEverywhere) {
