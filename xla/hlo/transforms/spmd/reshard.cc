@@ -1,8 +1,11 @@
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -48,6 +51,9 @@ bool MovesTiles(const Shape& shape, const HloSharding& from,
          ReshardBytes(shape, from, to) > 0;
 }
 
+// Each route may take a search: of no more shardings, however many a value has.
+constexpr size_t kMostSources = 4;
+
 // Of the shardings that a value has been brought to, by sharding in `cache`,
 // and its own, that from which the least moves to `target`.
 template <typename Cache>
@@ -57,16 +63,23 @@ PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
   if (cache.empty() || !MovesTiles(shape, value.sharding(), target)) {
     return value;
   }
-  const PartitionedHlo* nearest = &value;
   double least = RouteBytes(shape, value.sharding(), target);
-  for (const auto& [sharding, other] : cache) {
+  // What lacks the least of the target first; the map has no order.
+  std::vector<std::tuple<double, std::string, const PartitionedHlo*>> sources;
+  for (const auto& [sharding, source] : cache) {
     if (!IsPlain(sharding)) continue;
-    const double bytes = RouteBytes(shape, sharding, target);
-    // The map has no order.
-    const bool is_first = nearest != &value &&
-                          sharding.ToString() < nearest->sharding().ToString();
-    if (bytes > least || (bytes == least && !is_first)) continue;
-    nearest = &other;
+    const double lacks = ReshardLowerBound(shape, sharding, target);
+    if (lacks < least) {
+      sources.emplace_back(lacks, sharding.ToString(), &source);
+    }
+  }
+  absl::c_sort(sources);
+  if (sources.size() > kMostSources) sources.resize(kMostSources);
+  const PartitionedHlo* nearest = &value;
+  for (const auto& [lacks, text, source] : sources) {
+    const double bytes = RouteBytes(shape, source->sharding(), target);
+    if (bytes >= least) continue;
+    nearest = source;
     least = bytes;
   }
   return *nearest;
