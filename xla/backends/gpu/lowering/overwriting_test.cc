@@ -182,6 +182,15 @@ TEST(OverwritingTest, Rounds) {
               "%out[b, 4*t + s] = copy(%x[s])\n}\n}"));
 }
 
+// Rounds of vectors are not compared: those of the same name may be shorter.
+TEST(OverwritingTest, RoundsOfVectors) {
+  EXPECT_FALSE(
+      InPlace("for %r : unroll [0, 4) {\nfor %s : vectorize [0, 4) {\n"
+              "%x[s] = copy(%p[b, 4*r + s])\n}\n}\n"
+              "for %y : unroll [0, 4) {\nfor %s : vectorize [0, 2) {\n"
+              "%out[b, 4*y + s] = copy(%x[s])\n}\n}"));
+}
+
 // Numbers of elements that threads compute.
 TEST(OverwritingTest, Scatters) {
   const auto scatter = [](absl::string_view numbers, absl::string_view from,
@@ -221,6 +230,16 @@ TEST(OverwritingTest, Scatters) {
   EXPECT_FALSE(scatter("%j[0] = add(%j[0], 1)\n%l[0] = add(%l[0], 1)", "%j[0]",
                        "%l[0]"));
   EXPECT_FALSE(scatter("%i[0] = mul(%i[0], 2)", "%i[0]", "%i[0]"));
+  // Only behind the read does the register hold what the other one does.
+  EXPECT_FALSE(
+      InPlace("%i[0] = copy(%q[b, 31 - t])\n%v[0] = gather(%p[0, 0], %i[0])\n"
+              "%i[0] = copy(%q[b, t])\n%j[0] = copy(%q[b, t])\n"
+              "%out[0, 0] = scatter(%v[0], %j[0])"));
+  // A vector that reads one element again and again.
+  EXPECT_TRUE(
+      InPlace("%i[0] = copy(%q[b, t])\nfor %r : vectorize [0, 4) {\n"
+              "%v[0] = gather(%p[0, 0], %i[0])\n}\n"
+              "%out[0, 0] = scatter(%v[0], %i[0])"));
   // One side alone has a number.
   EXPECT_FALSE(
       InPlace("%i[0] = copy(%q[b, t])\n%v[0] = gather(%p[0, 0], %i[0])\n"
