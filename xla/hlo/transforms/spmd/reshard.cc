@@ -1,11 +1,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -51,11 +49,10 @@ bool MovesTiles(const Shape& shape, const HloSharding& from,
          ReshardBytes(shape, from, to) > 0;
 }
 
-// Each route may take a search: of no more shardings, however many a value has.
-constexpr size_t kMostSources = 4;
-
 // Of the shardings that a value has been brought to, by sharding in `cache`,
-// and its own, that from which the least moves to `target`.
+// the one that lacks the least of `target`, if it lacks less than the value's
+// own and less moves from it. Only the routes of these two are searched,
+// however many shardings there are.
 template <typename Cache>
 PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
                          const Cache& cache) {
@@ -63,24 +60,24 @@ PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
   if (cache.empty() || !MovesTiles(shape, value.sharding(), target)) {
     return value;
   }
-  double least = RouteBytes(shape, value.sharding(), target);
-  // What lacks the least of the target first; the map has no order.
-  std::vector<std::tuple<double, std::string, const PartitionedHlo*>> sources;
+  // By bytes lacking, then by text: the map has no order.
+  const auto key_of = [&](const HloSharding& sharding) {
+    return std::pair(ReshardLowerBound(shape, sharding, target),
+                     sharding.ToString());
+  };
+  const double own = ReshardLowerBound(shape, value.sharding(), target);
+  const PartitionedHlo* nearest = nullptr;
+  std::pair<double, std::string> least;
   for (const auto& [sharding, source] : cache) {
     if (!IsPlain(sharding)) continue;
-    const double lacks = ReshardLowerBound(shape, sharding, target);
-    if (lacks < least) {
-      sources.emplace_back(lacks, sharding.ToString(), &source);
-    }
+    auto key = key_of(sharding);
+    if (key.first >= own || (nearest != nullptr && key >= least)) continue;
+    nearest = &source;
+    least = std::move(key);
   }
-  absl::c_sort(sources);
-  if (sources.size() > kMostSources) sources.resize(kMostSources);
-  const PartitionedHlo* nearest = &value;
-  for (const auto& [lacks, text, source] : sources) {
-    const double bytes = RouteBytes(shape, source->sharding(), target);
-    if (bytes >= least) continue;
-    nearest = source;
-    least = bytes;
+  if (nearest == nullptr || RouteBytes(shape, nearest->sharding(), target) >=
+                                RouteBytes(shape, value.sharding(), target)) {
+    return value;
   }
   return *nearest;
 }
