@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -48,6 +49,28 @@ ENTRY e {
                               .message()),
               HasSubstr("instruction x: sharding {devices=[2]<=[2]} of shape "
                         "f32[9,2]"));
+}
+
+// Borders of manual regions leave dimensions open as Sharding calls do.
+TEST(FactorPropagationTest, BordersOpenDimensionsThatExist) {
+  for (absl::string_view dims : {"[0,2]", "[a]", "[", "[1]"}) {
+    const absl::Status status = StatusOf(absl::StrCat(
+        "HloModule m, num_partitions=2\nENTRY e {\n"
+        "  x = f32[8,2] parameter(0), sharding={devices=[2,1]<=[2]}\n"
+        "  a = f32[4,2] custom-call(x), sharding={manual}, "
+        "custom_call_target=\"SPMDFullToShardShape\"\n"
+        "  ROOT r = f32[8,2] custom-call(a), "
+        "custom_call_target=\"SPMDShardToFullShape\", "
+        "sharding={devices=[2,1]<=[2]}, backend_config=\"unspecified_dims=",
+        dims, "\"\n}\n"));
+    if (dims == "[1]") {
+      EXPECT_TRUE(status.ok()) << status;
+      continue;
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("bad unspecified_dims=", dims)));
+  }
 }
 
 }  // namespace

@@ -67,8 +67,7 @@ bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
 }
 
 // A leaf of the manual region that reads the number of a device, also through
-// instructions that compute with that alone; only there such a number has a
-// meaning.
+// instructions without shardings; only there such a number has a meaning.
 std::optional<HloSharding> ManualRegionThatReads(const HloInstruction& inst) {
   std::vector<const HloInstruction*> readers = {&inst};
   absl::flat_hash_set<const HloInstruction*> seen(readers.begin(),
@@ -244,9 +243,11 @@ absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices) {
                                 " devices, others are over ", *devices));
     }
   }
-  if (!inst.IsCustomCall("Sharding")) return absl::OkStatus();
-  if (inst.operand_count() != 1 ||
-      !ShapeUtil::Compatible(inst.shape(), inst.operand(0)->shape())) {
+  const bool is_call = inst.IsCustomCall("Sharding");
+  if (!is_call && !IsManualBorder(inst)) return absl::OkStatus();
+  if (is_call &&
+      (inst.operand_count() != 1 ||
+       !ShapeUtil::Compatible(inst.shape(), inst.operand(0)->shape()))) {
     return error("Sharding needs one operand of its own shape");
   }
   const absl::string_view text =

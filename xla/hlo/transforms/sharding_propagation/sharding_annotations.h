@@ -32,7 +32,7 @@ absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
 // The dimensions that a `Sharding` call or a border of a manual region leaves
 // open: `unspecified_dims=[0,2]` in its backend config. Empty for malformed
-// texts, which CheckAnnotation reports of calls.
+// texts, which CheckAnnotation reports.
 std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
 
 // InvalidArgument with instruction, sharding and shape unless the instruction's
