@@ -149,9 +149,9 @@ BATCH = ", lhs_batch_dims={0}, rhs_batch_dims={0}"
 MODULES = {
     "adam": adam(1 << 24),
     "add_f32": entry(["f32[8192,8192]"] * 2,
-                         ["ROOT r = f32[8192,8192] add(a, b)"]),
+                     ["ROOT r = f32[8192,8192] add(a, b)"]),
     "odd_f32": entry(["f32[8191,8001]"],
-                         ["ROOT r = f32[8191,8001] tanh(a)"]),
+                     ["ROOT r = f32[8191,8001] tanh(a)"]),
     "all_f32": reduction("f32", [8192, 8192], [0, 1]),
     "row_f32": reduction("f32", [8192, 8192], [1]),
     "row_bf16": reduction("bf16", [8192, 8192], [1]),
