@@ -14,7 +14,7 @@ namespace {
 
 constexpr absl::string_view kUnits = "KMGTPE";
 
-// Of a ByteUnit's unit: less would have one digit or none there.
+// Of a ByteUnit's unit: less would be rounded too coarsely there.
 constexpr double kLeastShare = 0.0995;
 
 // Bytes of a unit, in letters of either case; 0 if there is no such unit.

@@ -13,8 +13,8 @@ namespace xla {
 std::string HumanBytes(double bytes);
 
 // Formats sizes that are to be added up or compared, all in the unit of the
-// largest, which gets at least three digits; those that would have less than
-// two there as HumanBytes() does:
+// largest, which gets at least three digits; those below a tenth of that unit
+// as HumanBytes() does:
 //
 //   const ByteUnit unit(1884000);  // MiB
 //   unit(1884000) → "1.80 MiB", unit(844000) → "0.80 MiB", unit(16) → "16 B"

@@ -47,6 +47,8 @@ TEST(BytesBetweenTest, IsExactWhereNobodyCanSubtract) {
   EXPECT_EQ(BytesBetween("1.8 MiB", "1.7 MiB", 106.5 * 1024), "106.5 KiB");
   EXPECT_EQ(BytesBetween("24.00 KiB", "23.99 KiB", 10), "10 B");
   EXPECT_EQ(BytesBetween("53.4 KiB", "78.4 GiB", 78.4 * (1 << 30)), "78.4 GiB");
+  EXPECT_EQ(BytesBetween("2.1 MiB", "1000.0 KiB", 1.163 * (1 << 20)),
+            "1.2 MiB");
 }
 
 TEST(PartsOfSumTest, AddUp) {

@@ -153,6 +153,23 @@ TEST(MemoryReportTest, CurveKeepsItsPeak) {
   EXPECT_THAT(PlotCurve({0, 0}, 10, 1), HasSubstr("2 program points"));
 }
 
+TEST(MemoryReportTest, LimitsAreApartByWhatIsPrinted) {
+  MemoryReport report = Report();
+  const auto mib = [](double count) { return count * (1 << 20); };
+  report.set_peak_bytes(mib(41.75));
+  report.set_heap_bytes(mib(41.75));
+  report.set_limit_bytes(mib(29.22));
+  report.set_fits(false);
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("41.8 MiB at the peak: does not fit in 29.2 MiB, "
+                        "12.6 MiB too much"));
+  // What is too much for the limit is the heap, which is not printed.
+  report.set_heap_bytes(mib(45));
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("41.8 MiB at the peak: does not fit in 29.2 MiB, "
+                        "15.8 MiB too much"));
+}
+
 // Rounded one by one, 1.044 and 0.824 are 1.04 and 0.82, and their sum 1.87.
 TEST(MemoryReportTest, WhatIsPrintedAddsUp) {
   MemoryReport report = Report();

@@ -63,6 +63,25 @@ TEST(RematCurveTest, WhatFusionSavesIsApartFromWhatLimitsCost) {
                               "fusion; bars show what limits cost of that\n"));
 }
 
+// 41.75 and 29.22 MiB are 12.53 apart.
+TEST(RematReportTest, LimitsAreMissedByWhatIsPrinted) {
+  const auto mib = [](double count) { return count * (1 << 20); };
+  RematReport report;
+  report.set_peak_after_bytes(mib(41.75));
+  report.set_limit_bytes(mib(29.22));
+  EXPECT_THAT(
+      RematReportToText(report, 3),
+      HasSubstr("41.8 MiB does not fit in 29.2 MiB, 12.6 MiB too much"));
+  RematCurve curve;
+  RematCurve::Point* point = curve.add_points();
+  point->set_peak_bytes(mib(41.75));
+  point->set_limit_bytes(mib(29.22));
+  EXPECT_THAT(
+      RematCurveToText(curve),
+      HasSubstr("29.2 MiB not met: the best plan needs 41.8 MiB, 12.6 MiB "
+                "too much"));
+}
+
 TEST(RematReportTest, WhatFusionSavesIsApartFromWhatRecomputationCosts) {
   RematReport report;
   report.set_module("m");
@@ -72,6 +91,8 @@ TEST(RematReportTest, WhatFusionSavesIsApartFromWhatRecomputationCosts) {
   report.set_added_flops(100);
   EXPECT_THAT(RematReportToText(report, 3),
               HasSubstr("fusion saves more time than recomputation costs"));
+  report.set_added_flops(0);
+  EXPECT_THAT(RematReportToText(report, 3), Not(HasSubstr("saves")));
   report.set_fused_seconds_fraction(-0.25);
   report.set_recomputed_seconds_fraction(0.05);
   const std::string text = RematReportToText(report, 3);

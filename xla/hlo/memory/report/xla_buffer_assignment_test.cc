@@ -124,6 +124,10 @@ TEST(XlaBufferAssignmentTest, SaysWhatIsAllocatedThroughout) {
   report.set_peak_output_bytes(16);
   const std::string line = "throughout: 512 B of them are not live";
   EXPECT_THAT(CompareWithXla(report, *assignment, 10), HasSubstr(line));
+  // Also beside as many bytes that are allocated: the peak is less.
+  report.set_allocated_bytes(assignment->total_bytes());
+  EXPECT_THAT(CompareWithXla(report, *assignment, 10), HasSubstr(line));
+  report.clear_allocated_bytes();
   report.set_peak_argument_bytes(1024);
   EXPECT_THAT(CompareWithXla(report, *assignment, 10),
               Not(HasSubstr("throughout")));
