@@ -77,8 +77,8 @@ const limit = memory.limit_bytes || 0;
 const before = page.before;  // of a module that was made to fit, or compared
 // What each picture's axis reaches to. What is far above everything would flatten the buffers.
 const withBefore = before ? Math.max(memory.peak_bytes, before.peak_bytes) : 0;
-const heights = {boxes: Math.max(memory.peak_bytes, memory.heap_bytes, 1)};
-for (const bytes of [limit, withBefore]) if (bytes <= 3 * heights.boxes) heights.boxes = Math.max(heights.boxes, bytes);
+const taken = Math.max(memory.peak_bytes, memory.heap_bytes, 1);
+const heights = {boxes: Math.max(taken, ...[limit, withBefore].filter((bytes) => bytes <= 3 * taken))};
 heights.curve = Math.max(heights.boxes, withBefore);
 
 const state = {

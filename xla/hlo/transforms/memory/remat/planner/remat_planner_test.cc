@@ -102,6 +102,8 @@ TEST(RematPlannerTest, ComputesAResidualAgainInTheBackwardLoop) {
   const RematPlanResult result = Plan(peak * 3 / 4, module.get());
   EXPECT_NE(result.method.find("residuals"), std::string::npos)
       << result.method;
+  // The rewrite of the loops is recomputation itself.
+  EXPECT_FALSE(result.fused_seconds.has_value());
   EXPECT_GT(result.work_after.seconds, 0);
 }
 
@@ -147,6 +149,7 @@ ENTRY main {
   const RematPlanResult& result = *planned;
   EXPECT_NE(result.method.find("invariants"), std::string::npos)
       << result.method;
+  EXPECT_FALSE(result.fused_seconds.has_value());
 }
 
 TEST(RematPlannerTest, LeavesAModuleAloneThatFits) {
