@@ -77,16 +77,24 @@ try {
   key('+');
   await changed('+ does not zoom');
   const drawText = CanvasRenderingContext2D.prototype.fillText;
-  const ticks = [];
+  const drawRectangle = CanvasRenderingContext2D.prototype.fillRect;
+  const ticks = [], tops = [];
   CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
     if (this.canvas === boxes && /^\d+$/.test(text)) ticks.push(Number(text));
     drawText.call(this, text, ...place);
   };
+  CanvasRenderingContext2D.prototype.fillRect = function (x, y, ...size) {
+    if (this.canvas === boxes && x > 0) tops.push(y);  // a buffer's, not the background
+    drawRectangle.call(this, x, y, ...size);
+  };
   key('0');
   await changed('0 does not show everything');
   CanvasRenderingContext2D.prototype.fillText = drawText;
+  CanvasRenderingContext2D.prototype.fillRect = drawRectangle;
   check(ticks.length >= 2 && ticks.length <= 8 && ticks[0] === 0 && /^[125]0*$/.test(ticks[1]) &&
         ticks.every((tick, i) => tick === i * ticks[1]), 'the ticks are not round: ' + ticks);
+  // Neither limits nor what came before make buffers flat: they fill a third.
+  check(Math.min(...tops) <= boxes.clientHeight * 2 / 3, 'buffers lie flat, from ' + Math.min(...tops));
   mouse(boxes, 'mousedown', 200, 50);
   mouse(boxes, 'mouseup', 500, 50);
   await changed('dragging does not zoom');
