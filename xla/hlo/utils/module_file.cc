@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -114,6 +115,26 @@ int NumberOf(absl::string_view name) {
   return absl::SimpleAtoi(name.substr(0, end), &number) ? number : -1;
 }
 
+// The name without its ending: that of the text and of the proto of a module.
+//
+//   module_0012.jit_step.cpu_after_optimizations.hlo.pb
+//     → module_0012.jit_step.cpu_after_optimizations
+absl::string_view StemOf(absl::string_view name) {
+  if (!absl::ConsumeSuffix(&name, ".gz")) absl::ConsumeSuffix(&name, ".zst");
+  for (const absl::string_view ending : {".txt", ".pbtxt", ".pb", ".hlo"}) {
+    absl::ConsumeSuffix(&name, ending);
+  }
+  return name;
+}
+
+// The stem without the number, which is the same for all compilations of a
+// program: jit_step.cpu_after_optimizations.
+absl::string_view ProgramOf(absl::string_view stem) {
+  const size_t end =
+      NumberOf(stem) < 0 ? absl::string_view::npos : stem.find('.');
+  return end == absl::string_view::npos ? stem : stem.substr(end + 1);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Gunzip(absl::string_view packed) {
@@ -139,8 +160,12 @@ absl::StatusOr<std::string> Gunzip(absl::string_view packed) {
 absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     const std::string& folder) {
   namespace fs = std::filesystem;
-  using Rank = std::tuple<bool, int64_t, fs::file_time_type, bool>;
-  std::vector<std::pair<Rank, DumpedModule>> found;
+  struct Found {
+    DumpedModule module;
+    std::string name;
+    fs::file_time_type time;
+  };
+  std::vector<Found> found;
   std::error_code error, ignored;
   fs::directory_iterator it(folder, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
@@ -148,24 +173,40 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     if (!IsModuleName(name) || !fs::is_regular_file(it->path(), ignored)) {
       continue;
     }
-    DumpedModule module{it->path().string(), NumberOf(name),
-                        absl::StrContains(name, "after_optimizations"),
-                        static_cast<int64_t>(it->file_size(ignored))};
-    found.push_back({Rank{module.after_optimizations, module.bytes,
-                          fs::last_write_time(it->path(), ignored),
-                          absl::EndsWith(name, ".txt")},
-                     std::move(module)});
+    found.push_back({{it->path().string(), NumberOf(name),
+                      absl::StrContains(name, "after_optimizations"),
+                      static_cast<int64_t>(it->file_size(ignored))},
+                     name,
+                     fs::last_write_time(it->path(), ignored)});
   }
   if (error) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": ", error.message()));
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first > b.first;
-    return a.second.path < b.second.path;
+  // A module is as new as the last of its files, a program as large as the
+  // largest of its modules.
+  absl::flat_hash_map<absl::string_view, fs::file_time_type> newest;
+  absl::flat_hash_map<absl::string_view, int64_t> largest;
+  for (const Found& file : found) {
+    const absl::string_view stem = StemOf(file.name);
+    fs::file_time_type& time =
+        newest.try_emplace(stem, file.time).first->second;
+    time = std::max(time, file.time);
+    int64_t& bytes = largest[ProgramOf(stem)];
+    bytes = std::max(bytes, file.module.bytes);
+  }
+  const auto rank = [&](const Found& file) {
+    const absl::string_view stem = StemOf(file.name);
+    return std::make_tuple(file.module.after_optimizations,
+                           largest.at(ProgramOf(stem)), newest.at(stem),
+                           absl::EndsWith(file.name, ".txt"));
+  };
+  std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+    const auto rank_a = rank(a), rank_b = rank(b);
+    return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
   });
   std::vector<DumpedModule> modules;
-  for (auto& [rank, module] : found) modules.push_back(std::move(module));
+  for (Found& file : found) modules.push_back(std::move(file.module));
   return modules;
 }
 

@@ -44,8 +44,9 @@ absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path);
 absl::StatusOr<std::string> ResolveModulePath(const std::string& path);
 
 // The modules of a folder, the likeliest first: after optimizations rather than
-// before, then the largest module, since steps of training are larger than what
-// prepares them, of equally large ones the newest; text rather than protos.
+// before, then those of the largest program, since steps of training are larger
+// than what prepares them, and of one program the newest; text rather than
+// protos.
 // Files that XLA writes beside modules (buffer assignments, thunks, graphs) and
 // modules between passes are left out.
 absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(

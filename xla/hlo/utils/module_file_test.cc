@@ -1,8 +1,11 @@
 #include "xla/hlo/utils/module_file.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,7 @@
 namespace xla {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -105,6 +109,36 @@ TEST(ModuleFileTest, TakesTheLargestOptimizedModuleOfAFolder) {
   EXPECT_EQ(file->contents, "the step itself");
   EXPECT_THAT(file->name, EndsWith("module_0001.jit_step.cpu_after_"
                                    "optimizations.txt"));
+}
+
+TEST(ModuleFileTest, TakesTheNewestModuleOfTheLargestProgram) {
+  const std::string folder = Folder("again");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  int seconds = 0;
+  // In the order in which they were written.
+  for (const auto& [name, contents] :
+       {std::pair("module_0007.jit_step.cpu_after_optimizations.txt",
+                  "the step before it took less"),
+        std::pair("module_0021.jit_step.cpu_after_optimizations.txt",
+                  "the step now"),
+        std::pair("module_0021.jit_step.cpu_after_optimizations.hlo.pb",
+                  "the step now as a proto"),
+        std::pair("module_0022.jit_add.cpu_after_optimizations.txt", "small"),
+        std::pair("module_0023.jit_step.before_optimizations.txt",
+                  "the longest text, and the newest")}) {
+    const std::string path = absl::StrCat(folder, "/", name);
+    ASSERT_TRUE(WriteFileOrStdout(path, contents).ok());
+    std::filesystem::last_write_time(path,
+                                     now + std::chrono::seconds(++seconds));
+  }
+  const auto modules = ListDumpedModules(folder);
+  std::vector<std::string> contents;
+  for (const DumpedModule& module : *modules) {
+    contents.push_back(ReadModuleFile(module.path)->contents);
+  }
+  EXPECT_THAT(contents, ElementsAre("the step now", "the step now as a proto",
+                                    "the step before it took less", "small",
+                                    "the longest text, and the newest"));
 }
 
 TEST(ModuleFileTest, NamesOfDumpsTellTheDevice) {

@@ -122,7 +122,8 @@ absl::Status RunForecast::CheckBytes(int64_t max_bytes) const {
       "the arguments of ", devices_, devices_ == 1 ? " device" : " devices",
       " take about ", HumanBytes(argument_bytes_), ", the results ",
       HumanBytes(result_bytes_), "; the limit is ",
-      HumanBytes(static_cast<double>(max_bytes)), " (--max-memory-mib)");
+      HumanBytes(static_cast<double>(max_bytes)),
+      " (--memory-limit or --max-memory-mib)");
   if (culprit != nullptr) {
     absl::StrAppend(&text, "; the largest is %", culprit->name(), " with ",
                     HumanBytes(largest));
