@@ -80,7 +80,6 @@ void ExcessTree::PullBlock(int64_t node, int64_t above) {
 }
 
 void ExcessTree::Add(int64_t first, int64_t last, int64_t bytes) {
-  first = std::max<int64_t>(first, 0);
   last = std::min(last, size_ - 1);
   if (first > last || bytes == 0) return;
   AddTo(1, 0, leaves_ * kBlock - 1, first, last, bytes, 0);
@@ -147,7 +146,6 @@ void ExcessTree::Scan(int64_t first, int64_t last, int64_t above,
 // applied to them (climb); partial blocks at the ends are scanned point by
 // point with the sum of all additions above them.
 ExcessTree::Range ExcessTree::RangeOf(int64_t first, int64_t last) const {
-  first = std::max<int64_t>(first, 0);
   last = std::min(last, size_ - 1);
   Range left = {0, kLeast, kLeast};
   if (first > last) return left;

@@ -66,6 +66,22 @@ TEST(RematStateTest, CountsAllValuesOfANode) {
   EXPECT_EQ(state.seconds(), 5);
 }
 
+// A result takes no bytes of its own, and neither does what it lies in.
+TEST(RematStateTest, ResultsLieInTheFirstValue) {
+  RematProblem problem;
+  AddNode(&problem, {}, {100});
+  AddNode(&problem, {0}, {0});
+  AddNode(&problem, {1}, {7});
+  problem.values[1].alias_of = 0;
+  problem.outputs = {1};
+  RematTrace trace;
+  ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+  const RematState state(problem, trace, /*limit=*/1000);
+  EXPECT_EQ(state.bytes(0), 0);
+  EXPECT_EQ(state.bytes(1), 0);
+  EXPECT_EQ(state.bytes(2), 7);
+}
+
 TEST(RematStateTest, TransientBytesAreTheMostThatWereAskedFor) {
   const RematProblem problem = TwoValues();
   RematTrace trace;
