@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -10,6 +13,7 @@
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/literal.h"
+#include "xla/literal_packing.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -61,17 +65,59 @@ bool IsByteSized(PrimitiveType type) {
          primitive_util::BitWidth(type) >= 8;
 }
 
-}  // namespace
+// Several elements of such an array share a byte.
+bool IsPacked(const Shape& shape) {
+  const int64_t bits = shape.layout().element_size_in_bits();
+  return bits > 0 && bits < 8 &&
+         literal_internal::IsPackable(shape.element_type());
+}
 
-absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
-                                      absl::Span<Value> operands,
-                                      KernelContext& context) {
-  const Shape& from = instruction->operand(0)->shape();
-  const Shape& to = instruction->shape();
-  if (!from.IsArray() || !to.IsArray() || !from.is_static() ||
-      !to.is_static()) {
-    return Unimplemented("bitcast of a value that is not a static array");
+// Dimensions from major to minor, and the bits of an element as the last one.
+Shape BitsInMemory(const Shape& shape, absl::Span<const int64_t> order) {
+  Shape bits(PRED, {});
+  for (int64_t d : order) {
+    bits.add_dimensions(shape.dimensions(d), shape.is_dynamic_dimension(d));
   }
+  bits.add_dimensions(IsPacked(shape)
+                          ? primitive_util::BitWidth(shape.element_type())
+                          : 8 * ElementBytes(shape.element_type()));
+  return bits;
+}
+
+// As many elements of `to` as `dims` have, from the memory of others.
+absl::StatusOr<Value> Reinterpreted(const Value& value, const Shape& from,
+                                    const Shape& to,
+                                    absl::Span<const int64_t> dims,
+                                    MemoryBudget* budget) {
+  const PrimitiveType type = to.element_type();
+  const bool is_packed = IsPacked(to);
+  TF_ASSIGN_OR_RETURN(Value result, Value::Make(type, dims, budget));
+  std::string packed;
+  absl::Span<const char> bytes(value.raw(), value.bytes());
+  if (IsPacked(from)) {
+    packed = literal_internal::PackElements(value.type(), value.raw(),
+                                            value.count());
+    bytes = packed;
+  }
+  const int64_t wanted =
+      is_packed ? literal_internal::PackedBytes(type, result.count())
+                : result.bytes();
+  if (wanted != static_cast<int64_t>(bytes.size())) {
+    return InvalidArgument("%d bytes do not fill the result", bytes.size());
+  }
+  if (is_packed) {
+    literal_internal::UnpackElements(type, bytes, result.count(),
+                                     result.mutable_raw());
+  } else {
+    absl::c_copy(bytes, result.mutable_raw());
+    literal_internal::NormalizeElements(type, result.mutable_raw(),
+                                        result.count());
+  }
+  return result;
+}
+
+absl::StatusOr<Value> BitcastArray(Value value, const Shape& from,
+                                   const Shape& to, MemoryBudget* budget) {
   for (const Shape* shape : {&from, &to}) {
     if (!shape->has_layout() && !shape->dimensions().empty()) {
       return InvalidArgument("bitcast without a layout");
@@ -79,32 +125,60 @@ absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
   }
   const DimensionVector from_order = MajorToMinor(from);
   const DimensionVector to_order = MajorToMinor(to);
-  TF_ASSIGN_OR_RETURN(Value value, Permuted(operands[0], from_order,
-                                            /*inverse=*/false, context.budget));
+  TF_ASSIGN_OR_RETURN(value,
+                      Permuted(value, from_order, /*inverse=*/false, budget));
   DimensionVector dims;
   for (int64_t d : to_order) dims.push_back(to.dimensions(d));
-  if (from.element_type() != to.element_type()) {
-    if (!IsByteSized(from.element_type()) || !IsByteSized(to.element_type())) {
-      return Unimplemented("bitcast between elements of parts of bytes");
-    }
-    if (ElementBytes(from.element_type()) == ElementBytes(to.element_type())) {
-      value = value.Retyped(to.element_type());
-    } else {
-      if (Product(dims) * ElementBytes(to.element_type()) != value.bytes()) {
-        return InvalidArgument("%d bytes do not fill the result",
-                               value.bytes());
-      }
-      TF_ASSIGN_OR_RETURN(Value other,
-                          Value::Make(to.element_type(), dims, context.budget));
-      std::copy_n(value.raw(), value.bytes(), other.mutable_raw());
-      value = std::move(other);
-    }
+  if (to.is_dynamic()) {
+    const Shape from_bits = BitsInMemory(from, from_order);
+    DimensionVector sizes = value.dims();
+    sizes.push_back(from_bits.dimensions().back());
+    const Shape to_bits = BitsInMemory(to, to_order);
+    dims.push_back(to_bits.dimensions().back());
+    FillDynamicSizes(from_bits, sizes, to_bits, &dims);
+    dims.pop_back();
   }
-  if (Product(dims) != value.count()) {
-    return InvalidArgument("%d elements do not fill the result", value.count());
+  if (from.element_type() == to.element_type()) {
+    if (Product(dims) != value.count()) {
+      return InvalidArgument("%d elements do not fill the result",
+                             value.count());
+    }
+    value = value.Reshaped(dims);
+  } else {
+    TF_ASSIGN_OR_RETURN(value, Reinterpreted(value, from, to, dims, budget));
   }
-  return Permuted(value.Reshaped(dims), to_order, /*inverse=*/true,
-                  context.budget);
+  return Permuted(value, to_order, /*inverse=*/true, budget);
+}
+
+// A tuple in memory has pointers to its elements, which may be bitcasts of
+// others.
+absl::StatusOr<Value> Bitcast(Value value, const Shape& from, const Shape& to,
+                              MemoryBudget* budget) {
+  if (from.IsArray() && to.IsArray()) {
+    return BitcastArray(std::move(value), from, to, budget);
+  }
+  if (from.IsToken() && to.IsToken()) return value;
+  if (!from.IsTuple() || !to.IsTuple() ||
+      from.tuple_shapes_size() != to.tuple_shapes_size()) {
+    return InvalidArgument("bitcast of %s to %s", ShapeUtil::HumanString(from),
+                           ShapeUtil::HumanString(to));
+  }
+  std::vector<Value> elements = std::move(value).TakeElements();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    TF_ASSIGN_OR_RETURN(elements[i],
+                        Bitcast(std::move(elements[i]), from.tuple_shapes(i),
+                                to.tuple_shapes(i), budget));
+  }
+  return Value::Tuple(std::move(elements));
+}
+
+}  // namespace
+
+absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
+                                      absl::Span<Value> operands,
+                                      KernelContext& context) {
+  return Bitcast(std::move(operands[0]), instruction->operand(0)->shape(),
+                 instruction->shape(), context.budget);
 }
 
 absl::StatusOr<Value> EvaluateBitcastConvert(const HloInstruction* instruction,

@@ -56,6 +56,13 @@ bool ArrayHasShape(const Value& value, const Shape& shape) {
   return true;
 }
 
+Shape WithSizesAsBounds(Shape shape) {
+  for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
+    shape.set_dynamic_dimension(d, true);
+  }
+  return shape;
+}
+
 // In mixed precision floats of several types meet in one array: they become of
 // the result's type before they are moved. What is made of the type of the
 // operands alone is converted afterwards, by ConvertToShape.
@@ -316,12 +323,18 @@ absl::Status Device::ExecuteCustomCall(const HloInstruction* inst,
 absl::Status Device::Finish(Value result) {
   Frame& frame = frames_.back();
   const Step& step = frame.plan->steps[frame.next];
-  if (!ValueMayHaveShape(result, step.instruction->shape())) {
-    return Internal("evaluates to %s, but its shape is %s",
-                    result.has_value()
-                        ? ShapeUtil::HumanString(result.StaticShape())
-                        : "nothing",
-                    ShapeUtil::HumanString(step.instruction->shape()));
+  const Shape& shape = step.instruction->shape();
+  if (!ValueMayHaveShape(result, shape)) {
+    const std::string found = result.has_value()
+                                  ? ShapeUtil::HumanString(result.StaticShape())
+                                  : "nothing";
+    const std::string expected = ShapeUtil::HumanString(shape);
+    // Shapes may be more static than sizes at run time turn out to be.
+    if (shape.IsArray() && ArrayHasShape(result, WithSizesAsBounds(shape))) {
+      return InvalidArgument("evaluates to %s, but its shape is %s", found,
+                             expected);
+    }
+    return Internal("evaluates to %s, but its shape is %s", found, expected);
   }
   if (options_->observer) options_->observer(step.instruction, result);
   if (options_->progress) {

@@ -422,6 +422,25 @@ ENTRY e {
               HasSubstr("was given f32[], but its shape is s32[]"));
 }
 
+// Static shapes where there are fewer elements at run time: the module's fault,
+// as nothing was known before it ran.
+TEST(DeviceTest, MoreStaticThanSizesAtRunTime) {
+  for (const char* root : {"f32[4] slice(d), slice={[0:4]}", "f32[4] abs(d)"}) {
+    const auto module = Parse(absl::StrCat(R"(
+ENTRY e {
+  a = f32[4] parameter(0)
+  n = s32[] constant(3)
+  d = f32[<=4] set-dimension-size(a, n), dimensions={0}
+  ROOT r = )",
+                                           root, "\n}"));
+    const Literal a = LiteralUtil::CreateR1<float>({1, 2, 3, 4});
+    const auto result = HloEvaluator().Evaluate(*module, {&a});
+    EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();
+    EXPECT_THAT(result.status().message(),
+                HasSubstr("evaluates to f32[3], but its shape is f32[4]"));
+  }
+}
+
 // What a loop carries is updated in place: memory does not grow with trips.
 TEST(DeviceTest, LoopsUpdateInPlace) {
   const auto module = Parse(R"(

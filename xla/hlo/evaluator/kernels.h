@@ -62,6 +62,15 @@ absl::Status ConvertInPlace(Value& value, PrimitiveType type,
 absl::Status ConvertToParameters(const HloComputation& function,
                                  absl::Span<Value> operands,
                                  MemoryBudget* budget);
+// layout_ops.cc: sizes of the dynamic dimensions of what is reshaped, where
+// bounds of operand and result have common factors that leave one of them to
+// each:
+//
+//   f32[<=4,<=6] of 3 x 5 → f32[<=4,1,<=6]: 3 x 1 x 5
+//
+// Leaves bounds where they do not.
+void FillDynamicSizes(const Shape& from, absl::Span<const int64_t> sizes,
+                      const Shape& to, DimensionVector* dims);
 // bitcast.cc
 XLA_EVALUATOR_KERNEL(EvaluateBitcast)
 XLA_EVALUATOR_KERNEL(EvaluateBitcastConvert)

@@ -190,19 +190,13 @@ absl::StatusOr<Value> EvaluatePad(const HloInstruction* instruction,
   return result;
 }
 
-// Sizes of the dynamic dimensions of the result, where bounds of operand and
-// result have common factors that leave one of them to each:
-//
-//   f32[<=4,<=6] of 3 x 5 → f32[<=4,1,<=6]: 3 x 1 x 5
-//
-// Leaves bounds where they do not.
-void FillDynamicSizes(const Shape& from, const Value& operand, const Shape& to,
-                      DimensionVector* dims) {
+void FillDynamicSizes(const Shape& from, absl::Span<const int64_t> sizes,
+                      const Shape& to, DimensionVector* dims) {
   const auto factors = CommonFactors(from.dimensions(), to.dimensions());
   for (size_t k = 0; k + 1 < factors.size(); ++k) {
     int64_t count = 1;
     for (int64_t d = factors[k].first; d < factors[k + 1].first; ++d) {
-      count *= operand.dim(d);
+      count *= sizes[d];
     }
     int64_t open = -1;
     int64_t others = 1;
@@ -225,7 +219,7 @@ absl::StatusOr<Value> EvaluateReshape(const HloInstruction* instruction,
   if (Product(dims) == operands[0].count()) return operands[0].Reshaped(dims);
   const Shape& from = instruction->operand(0)->shape();
   if (absl::c_count(shape.dynamic_dimensions(), true) > 1) {
-    FillDynamicSizes(from, operands[0], shape, &dims);
+    FillDynamicSizes(from, operands[0].dims(), shape, &dims);
   } else {
     // One dynamic dimension of the result has the size that the others leave.
     int64_t others = 1;

@@ -181,7 +181,8 @@ absl::StatusOr<Value> EvaluateRngBitGenerator(const HloInstruction* instruction,
   }
   const Shape& bits_shape = shape.tuple_shapes(1);
   const PrimitiveType type = bits_shape.element_type();
-  if (!primitive_util::IsIntegralType(type)) {
+  if (!primitive_util::IsIntegralType(type) &&
+      !primitive_util::IsFloatingPointType(type)) {
     return Unimplemented("random bits of type %s are not supported",
                          primitive_util::LowercasePrimitiveTypeName(type));
   }
@@ -211,8 +212,15 @@ absl::StatusOr<Value> EvaluateRngBitGenerator(const HloInstruction* instruction,
   TF_ASSIGN_OR_RETURN(
       Value result, Value::Make(U64, bits_shape.dimensions(), context.budget));
   std::copy(bits.begin(), bits.end(), result.mutable_data<uint64_t>());
-  TF_ASSIGN_OR_RETURN(result,
-                      ConvertValue(std::move(result), type, context.budget));
+  // Floating-point numbers have these bits, whatever they mean.
+  const PrimitiveType bits_type =
+      primitive_util::IsFloatingPointType(type)
+          ? primitive_util::UnsignedIntegralTypeForBitWidth(
+                primitive_util::BitWidth(type))
+          : type;
+  TF_ASSIGN_OR_RETURN(
+      result, ConvertValue(std::move(result), bits_type, context.budget));
+  if (bits_type != type) result = result.Retyped(type);
   TF_ASSIGN_OR_RETURN(
       Value new_state,
       Value::Make(operands[0].type(), operands[0].dims(), context.budget));
