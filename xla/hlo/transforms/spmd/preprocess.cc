@@ -79,28 +79,19 @@ bool HandsAddendsOn(const HloInstruction& hlo) {
          hlo.IsCustomCall("Sharding");
 }
 
-// `value`, as addends where the sharding says so.
-absl::StatusOr<HloInstruction*> AsAddends(HloInstruction* value,
-                                          const HloSharding& sharding) {
+// `value`, as addends where the sharding says so; of a tuple a tuple of its
+// elements, those as addends that shall be.
+HloInstruction* AsAddends(HloInstruction* value, const HloSharding& sharding) {
   if (!HasUnreduced(sharding)) return value;
-  if (value->shape().IsArray()) return AddSharding(value, sharding);
-  return absl::UnimplementedError(absl::StrCat(
-      "unreduced elements of a tuple in a tuple: ", value->ToString()));
-}
-
-// A tuple of the elements of a result, those as addends that shall be.
-absl::StatusOr<HloInstruction*> AddendsOfTuple(HloInstruction* hlo,
-                                               const HloSharding& sharding) {
-  HloComputation* computation = hlo->parent();
-  const Shape& shape = hlo->shape();
+  const Shape& shape = value->shape();
+  if (!shape.IsTuple()) return AddSharding(value, sharding);
+  HloComputation* computation = value->parent();
   std::vector<HloInstruction*> elements;
   for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
     HloInstruction* element = computation->AddInstruction(
-        HloInstruction::CreateGetTupleElement(shape.tuple_shapes(i), hlo, i));
-    element->set_sharding(hlo->sharding().GetSubSharding(shape, {i}));
-    TF_ASSIGN_OR_RETURN(
-        element, AsAddends(element, sharding.GetSubSharding(shape, {i})));
-    elements.push_back(element);
+        HloInstruction::CreateGetTupleElement(shape.tuple_shapes(i), value, i));
+    element->set_sharding(value->sharding().GetSubSharding(shape, {i}));
+    elements.push_back(AsAddends(element, sharding.GetSubSharding(shape, {i})));
   }
   HloInstruction* tuple =
       computation->AddInstruction(HloInstruction::CreateTuple(elements));
@@ -139,10 +130,8 @@ absl::Status SeparateAddends(HloComputation* computation) {
                                              hlo->users().end());
     const HloSharding sharding = hlo->sharding();
     hlo->set_sharding(WithSums(sharding));
-    TF_ASSIGN_OR_RETURN(HloInstruction * addends,
-                        hlo->shape().IsTuple() ? AddendsOfTuple(hlo, sharding)
-                                               : AsAddends(hlo, sharding));
-    RETURN_IF_ERROR(hlo->ReplaceAllUsesWithDifferentShape(users, addends));
+    RETURN_IF_ERROR(
+        hlo->ReplaceAllUsesWithDifferentShape(users, AsAddends(hlo, sharding)));
   }
   return absl::OkStatus();
 }
