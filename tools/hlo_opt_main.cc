@@ -96,7 +96,8 @@ ABSL_FLAG(
     int64_t, check_equivalent, 0,
     "Evaluate the module before and after each pass, on inputs from this many "
     "seeds (1 if no number is given), and fail if the results differ.");
-ABSL_FLAG(int64_t, max_equivalence_work, -1,
+ABSL_FLAG(int64_t, max_equivalence_work,
+          xla::HloOptOptions().max_equivalence_work,
           "For --check-equivalent: skip modules that take more operations than "
           "this; -1: no limit.");
 ABSL_FLAG(std::string, equivalence_notes, "",

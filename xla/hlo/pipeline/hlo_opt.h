@@ -84,11 +84,11 @@ struct HloOptOptions {
   bool layout_sensitive = false;
   // Evaluate before and after each pass, with inputs of this many seeds, and
   // fail passes that change what the module computes; 0: do not. Modules that
-  // take more than about max_equivalence_work operations are skipped (-1:
-  // none). Notes on what is skipped and why go to standard error, or are
-  // appended to equivalence_notes.
+  // take more than about max_equivalence_work operations for one of the runs
+  // are skipped (-1: none). Notes on what is skipped and why go to standard
+  // error, or are appended to equivalence_notes.
   int64_t check_equivalent = 0;
-  int64_t max_equivalence_work = -1;
+  int64_t max_equivalence_work = 10'000'000'000;
   std::string equivalence_notes;
   // Fail passes that change the module but report that they did not.
   bool check_changed = true;
