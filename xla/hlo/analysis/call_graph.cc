@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -151,6 +152,16 @@ void CallGraph::AddEdges() {
         last_call[index] = {static_cast<int>(i), site};
       }
     }
+  }
+  // What runs asynchronously runs from its start on: it is the caller that
+  // stands for all links, wherever these are.
+  for (CallGraphNode& node : nodes_) {
+    if (!node.computation_->IsAsyncComputation()) continue;
+    auto& sites = node.caller_callsites_;
+    auto start = absl::c_find_if(sites, [](const CallSite& site) {
+      return site.instruction()->opcode() == HloOpcode::kAsyncStart;
+    });
+    if (start != sites.end()) std::rotate(sites.begin(), start, start + 1);
   }
 }
 

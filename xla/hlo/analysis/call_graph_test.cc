@@ -398,5 +398,36 @@ TEST(CallGraphTest, DiamondsTakeNoExponentialTime) {
       graph->Dominates(module->GetComputationWithName("level30"), bottom));
 }
 
+// Later links of an asynchronous chain may be anywhere; it runs from the start.
+TEST(CallGraphTest, AsyncStartComesFirst) {
+  auto module = Parse(R"(
+HloModule m
+wrapped { a = f32[] parameter(0)
+  ROOT n = f32[] negate(a) }
+done {
+  s = ((f32[]), f32[], u32[]) parameter(0)
+  ROOT d = f32[] async-done(s), calls=wrapped
+}
+begin {
+  x = f32[] parameter(0)
+  ROOT s = ((f32[]), f32[], u32[]) async-start(x), calls=wrapped
+}
+ENTRY e {
+  x = f32[] parameter(0)
+  begun = ((f32[]), f32[], u32[]) call(x), to_apply=begin
+  ROOT d = f32[] call(begun), to_apply=done
+})");
+  auto graph = CallGraph::Build(module.get());
+  HloComputation* wrapped = module->GetComputationWithName("wrapped");
+  const auto& sites = graph->GetNode(wrapped).caller_callsites();
+  ASSERT_EQ(sites.size(), 2);
+  EXPECT_EQ(sites[0].instruction()->opcode(), HloOpcode::kAsyncStart);
+  auto [a, b] = graph->NearestAncestorsInSameComputation(
+      wrapped->root_instruction(),
+      module->entry_computation()->root_instruction());
+  ASSERT_NE(a, nullptr);
+  EXPECT_EQ(a->name(), "begun");
+}
+
 }  // namespace
 }  // namespace xla

@@ -142,6 +142,10 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
     case HloOpcode::kWhile:
     case HloOpcode::kConditional:
       return true;
+    case HloOpcode::kAsyncUpdate:
+      // Its contexts take the place of those that it is given.
+      return operand_index == user_index && !user_index.empty() &&
+             user_index[0] >= 2 && IsOnlyOperand(*user, *operand, 0);
     case HloOpcode::kDynamicUpdateSlice:
     case HloOpcode::kScatter:
     case HloOpcode::kSetDimensionSize:

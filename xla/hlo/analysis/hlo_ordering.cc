@@ -1,10 +1,12 @@
 #include "xla/hlo/analysis/hlo_ordering.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
 // Order of two instructions anywhere in the call tree: both are lifted to their
@@ -26,18 +28,46 @@ bool IsLinkOf(const HloInstruction* link, const HloInstruction* wrapped) {
          link->async_wrapped_instruction() == wrapped;
 }
 
-// The end of the asynchronous chain that `inst` is a link of or that wraps it;
-// null if there is none.
-const HloInstruction* AsyncDone(const HloInstruction* inst) {
-  const HloInstruction* link = inst;
-  if (!link->IsAsynchronous()) {
-    if (!inst->parent()->IsAsyncComputation()) return nullptr;
-    for (const HloInstruction* caller : inst->parent()->caller_instructions()) {
-      if (caller->IsAsynchronous()) link = caller;
-    }
-    if (link == inst) return nullptr;
+// The link of an asynchronous chain that `inst` is, or that runs it, of several
+// the start; null if there is none.
+const HloInstruction* AsyncLink(const HloInstruction* inst) {
+  if (inst->IsAsynchronous()) return inst;
+  if (!inst->parent()->IsAsyncComputation()) return nullptr;
+  const HloInstruction* link = nullptr;
+  for (const HloInstruction* caller : inst->parent()->caller_instructions()) {
+    if (caller->opcode() == HloOpcode::kAsyncStart) return caller;
+    if (caller->IsAsynchronous()) link = caller;
   }
-  return link->async_chain_done();
+  return link;
+}
+
+// Whether a loop or the caller of the computation takes the value of `inst`.
+bool IsTaken(const HloInstruction* inst) {
+  return inst->IsRoot() ||
+         absl::c_any_of(inst->users(), [](const HloInstruction* user) {
+           return user->opcode() == HloOpcode::kWhile;
+         });
+}
+
+// The same of a state of the chain that holds `value`. What happens to it there
+// is told by other uses.
+bool IsTakenWithState(const HloValue& value, const HloInstruction* link) {
+  const HloComputation* computation = link->parent();
+  for (; link != nullptr && link->parent() == computation;
+       link = link->async_chain_next()) {
+    for (const AsyncStatePlace& place : AsyncStatePlaces(link)) {
+      if (!IsTaken(place.inst)) continue;
+      for (const HloPosition& position : value.positions()) {
+        if (position.instruction == place.inst &&
+            position.index.size() > place.index.size() &&
+            std::equal(place.index.begin(), place.index.end(),
+                       position.index.begin())) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
 }
 
 bool IsEntryParameter(const HloInstruction* inst) {
@@ -180,7 +210,7 @@ bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
 }
 
 bool HloOrdering::UseIsBeforeValueDefinition(
-    const HloUse& use, const HloValue& value,
+    const HloUse& use, const HloValue* taken, const HloValue& value,
     const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
     bool use_is_always_before_def_in_same_instr) const {
   const HloInstruction* def = value.defining_instruction();
@@ -197,9 +227,19 @@ bool HloOrdering::UseIsBeforeValueDefinition(
       CalleeAround(*call_graph_, user, def) != nullptr) {
     return true;
   }
-  // Operands of an asynchronous chain are read until it is done.
-  const HloInstruction* done = AsyncDone(user);
-  const HloInstruction* end = done == nullptr ? user : done;
+  // Operands of an asynchronous chain are read until it is done, but an update
+  // makes a context of its own from the last one.
+  const bool is_context =
+      user->opcode() == HloOpcode::kAsyncUpdate && use.operand_number == 0 &&
+      !use.operand_index.empty() && use.operand_index[0] >= 2;
+  const HloInstruction* end = user;
+  if (const HloInstruction* link = AsyncLink(user)) {
+    const HloInstruction* done = link->async_chain_done();
+    if (done != nullptr && !is_context &&
+        (taken == nullptr || !IsTakenWithState(*taken, link))) {
+      end = done;
+    }
+  }
   switch (GetExecutionConstraint(end, def)) {
     case ExecutionConstraint::kRunBeforeStart:
     case ExecutionConstraint::kRunBeforeEnd:
@@ -227,7 +267,8 @@ bool HloOrdering::UsesBeforeValueDefinition(
     const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
     bool use_is_always_before_def_in_same_instr) const {
   return absl::c_all_of(uses, [&](const HloUse* use) {
-    return UseIsBeforeValueDefinition(*use, value, dataflow, alias_info,
+    return UseIsBeforeValueDefinition(*use, /*taken=*/nullptr, value, dataflow,
+                                      alias_info,
                                       use_is_always_before_def_in_same_instr);
   });
 }
@@ -247,8 +288,15 @@ bool HloOrdering::LiveRangeStrictlyBefore(
       return false;
     }
   }
+  const HloValue* taken = absl::c_any_of(a.positions(),
+                                         [](const HloPosition& position) {
+                                           return !position.index.empty() &&
+                                                  IsTaken(position.instruction);
+                                         })
+                              ? &a
+                              : nullptr;
   for (const HloUse& use : a.GetUses()) {
-    if (!UseIsBeforeValueDefinition(use, b, dataflow, alias_info,
+    if (!UseIsBeforeValueDefinition(use, taken, b, dataflow, alias_info,
                                     use_is_always_before_def_in_same_instr)) {
       return false;
     }

@@ -473,5 +473,81 @@ ENTRY e {
   EXPECT_TRUE(Before("start", "done"));
 }
 
+// A loop that finishes what runs when it begins, and starts the next.
+constexpr char kPipelined[] = R"(
+HloModule m, is_scheduled=true
+first { a = f32[4] parameter(0)
+  ROOT n1 = f32[4] negate(a) }
+second { a = f32[4] parameter(0)
+  ROOT n2 = f32[4] negate(a) }
+body {
+  s = (f32[4], ((f32[4]), f32[4], u32[])) parameter(0)
+  v = f32[4] get-tuple-element(s), index=0
+  run = ((f32[4]), f32[4], u32[]) get-tuple-element(s), index=1
+  early = f32[4] sine(v)
+  d = f32[4] async-done(run), calls=first
+  late = f32[4] add(d, early)
+  q = ((f32[4]), f32[4], u32[]) async-start(late), calls=second
+  last = f32[4] cosine(late)
+  ROOT t = (f32[4], ((f32[4]), f32[4], u32[])) tuple(last, q)
+}
+condition {
+  s = (f32[4], ((f32[4]), f32[4], u32[])) parameter(0)
+  ROOT c = pred[] custom-call(s), custom_call_target="foo"
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  x = f32[4] exponential(p)
+  y = f32[4] tanh(p)
+  start = ((f32[4]), f32[4], u32[]) async-start(x), calls=first
+  tuple = (f32[4], ((f32[4]), f32[4], u32[])) tuple(y, start)
+  w = (f32[4], ((f32[4]), f32[4], u32[])) while(tuple), condition=condition, body=body
+  g = ((f32[4]), f32[4], u32[]) get-tuple-element(w), index=1
+  ROOT done = f32[4] async-done(g), calls=first
+})";
+
+TEST_F(HloOrderingTest, StateThatALoopTakes) {
+  Parse(kPipelined);
+  const HloValue& taken = Value("s", {1, 0, 0});
+  auto interferes = [&](const HloValue& a, absl::string_view b) {
+    return ordering_->MayInterfere(a, Value(b), *dataflow_, &alias_info_);
+  };
+  // The loop has an operand of its own for what x was the operand of.
+  EXPECT_TRUE(StrictlyBefore("x", "early"));
+  EXPECT_TRUE(interferes(taken, "early"));
+  EXPECT_FALSE(interferes(taken, "late"));
+  // What is started there reads its operand until the loop takes it again.
+  EXPECT_TRUE(Interfere("late", "last"));
+  EXPECT_FALSE(Interfere("late", "done"));
+  // So does the result, which is written from the start on.
+  EXPECT_TRUE(Interfere("n1", "y"));
+  EXPECT_TRUE(Interfere("n2", "last"));
+  EXPECT_FALSE(Interfere("n2", "early"));
+  EXPECT_TRUE(DefinedBefore("n1", "early"));
+}
+
+// Nobody else reads the context that an update replaces.
+TEST_F(HloOrderingTest, ContextsOfAnUpdate) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+wrapped { a = f32[4] parameter(0)
+  ROOT n = f32[4] negate(a) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  start = ((f32[4]), f32[4], u32[]) async-start(x), calls=wrapped
+  update = ((f32[4]), f32[4], u32[]) async-update(start)
+  between = f32[4] sine(x)
+  done = f32[4] async-done(update)
+  ROOT t = (f32[4], f32[4]) tuple(between, done)
+})");
+  auto strictly_before = [&](const HloValue& a, const HloValue& b) {
+    return ordering_->LiveRangeStrictlyBefore(a, b, *dataflow_, &alias_info_);
+  };
+  EXPECT_TRUE(strictly_before(Value("start", {2}), Value("update", {2})));
+  EXPECT_TRUE(strictly_before(Value("start", {2}), Value("between")));
+  EXPECT_FALSE(strictly_before(Value("update", {2}), Value("between")));
+  EXPECT_FALSE(strictly_before(Value("n"), Value("between")));
+}
+
 }  // namespace
 }  // namespace xla
