@@ -56,11 +56,23 @@ bool ArrayHasShape(const Value& value, const Shape& shape) {
   return true;
 }
 
-Shape WithSizesAsBounds(Shape shape) {
-  for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
-    shape.set_dynamic_dimension(d, true);
+// Shapes may be more static than sizes at run time turn out to be, which is the
+// module's fault.
+absl::Status OtherShape(const char* verb, const Value& value,
+                        const Shape& shape) {
+  const std::string found = value.has_value()
+                                ? ShapeUtil::HumanString(value.StaticShape())
+                                : "nothing";
+  const std::string text = absl::StrCat(verb, " ", found, ", but its shape is ",
+                                        ShapeUtil::HumanString(shape));
+  Shape bounds = shape;
+  if (shape.IsArray()) {
+    for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
+      bounds.set_dynamic_dimension(d, true);
+    }
+    if (ArrayHasShape(value, bounds)) return absl::InvalidArgumentError(text);
   }
-  return shape;
+  return absl::InternalError(text);
 }
 
 // In mixed precision floats of several types meet in one array: they become of
@@ -325,16 +337,7 @@ absl::Status Device::Finish(Value result) {
   const Step& step = frame.plan->steps[frame.next];
   const Shape& shape = step.instruction->shape();
   if (!ValueMayHaveShape(result, shape)) {
-    const std::string found = result.has_value()
-                                  ? ShapeUtil::HumanString(result.StaticShape())
-                                  : "nothing";
-    const std::string expected = ShapeUtil::HumanString(shape);
-    // Shapes may be more static than sizes at run time turn out to be.
-    if (shape.IsArray() && ArrayHasShape(result, WithSizesAsBounds(shape))) {
-      return InvalidArgument("evaluates to %s, but its shape is %s", found,
-                             expected);
-    }
-    return Internal("evaluates to %s, but its shape is %s", found, expected);
+    return OtherShape("evaluates to", result, shape);
   }
   if (options_->observer) options_->observer(step.instruction, result);
   if (options_->progress) {
@@ -376,11 +379,7 @@ absl::Status Device::Resume(Value result) {
   TF_RETURN_IF_ERROR(
       ConvertToShape(pending_->shape(), options_->budget, result));
   if (!ValueHasShape(result, pending_->shape())) {
-    return Annotate(Internal("was given %s, but its shape is %s",
-                             result.has_value()
-                                 ? ShapeUtil::HumanString(result.StaticShape())
-                                 : "nothing",
-                             ShapeUtil::HumanString(pending_->shape())));
+    return Annotate(OtherShape("was given", result, pending_->shape()));
   }
   pending_ = nullptr;
   pending_operands_.clear();

@@ -465,6 +465,18 @@ TEST(LockstepTest, HostQueues) {
               HasSubstr("%in: expected s32[2], found f32[]"));
 }
 
+// The module's fault: its shapes are more static than sizes at run time.
+TEST(LockstepTest, FewerElementsThanTheShapeHas) {
+  const Outcome outcome = Evaluate(1, 2, R"(ENTRY e {
+    x = s32[2] parameter(0)
+    n = s32[] constant(1)
+    d = s32[<=2] set-dimension-size(x, n), dimensions={0}
+    ROOT r = s32[2] all-reduce(d), to_apply=add, replica_groups={} })");
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
+  EXPECT_THAT(outcome.status.message(),
+              HasSubstr("was given s32[1], but its shape is s32[2]"));
+}
+
 TEST(LockstepTest, BadCollectives) {
   auto error = [](absl::string_view instruction) {
     return std::string(
