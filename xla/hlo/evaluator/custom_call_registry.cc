@@ -69,11 +69,15 @@ const CustomCallRegistry& CustomCallRegistry::Default() {
     auto* made = new CustomCallRegistry;
     for (const char* target :
          {"Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding",
-          "annotate_device_placement", "MoveToDevice", "MoveToHost",
-          "PinToDevice", "PinToDeviceSram", "PinToVmem", "LayoutConstraint",
-          "ShardBarrierFrom", "ShardBarrierTo", "ResizeBarrier"}) {
+          "xla.sdy.PropagationBarrier", "annotate_device_placement",
+          "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram",
+          "PinToVmem", "LayoutConstraint", "ShardBarrierFrom", "ShardBarrierTo",
+          "ResizeBarrier"}) {
       made->Register(target, PassOn);
     }
+    made->Register("xla.sdy.ShardingGroup",
+                   [](const HloCustomCallInstruction&, absl::Span<const Value>)
+                       -> absl::StatusOr<Value> { return Value::Tuple({}); });
     made->Register("TopK", TopK);
     RegisterSpmdCustomCalls(*made);
     return made;

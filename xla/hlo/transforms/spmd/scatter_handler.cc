@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/analysis/call_graph.h"
@@ -151,7 +152,37 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
   f.result = f.operand;
   f.result.sharding = result_sharding;
   f.result.is_result = true;
+  if (scatter.scatter_operand_count() == 1 &&
+      MatchReductionComputation(scatter.to_apply()) == ReductionKind::SUM) {
+    f.result.addends = AddendsWanted(scatter);
+  }
   return f;
+}
+
+// All arrays that are read and made: with those that FactorsOf knows, the
+// others of as many dimensions, which are cut alike.
+std::vector<FactorTensor> TensorsOf(
+    const HloInstruction& scatter, const ScatterFactors& f,
+    absl::FunctionRef<HloSharding(const HloInstruction*)> sharding_of) {
+  std::vector<FactorTensor> tensors = {f.operand, f.indices, f.updates,
+                                       f.result};
+  const auto add = [&](const FactorTensor& like, const Shape& shape,
+                       HloSharding sharding) {
+    tensors.push_back(like);
+    tensors.back().shape = shape;
+    tensors.back().sharding = std::move(sharding);
+  };
+  const int64_t count = scatter.operand_count() / 2;
+  const HloSharding& wanted = scatter.sharding();
+  for (int64_t i = 1; i < count; ++i) {
+    const HloInstruction* operand = scatter.operand(i);
+    const HloInstruction* updates = scatter.operand(count + 1 + i);
+    add(f.operand, operand->shape(), sharding_of(operand));
+    add(f.updates, updates->shape(), sharding_of(updates));
+    add(f.result, scatter.shape().tuple_shapes(i),
+        wanted.IsTuple() ? wanted.tuple_elements()[i] : wanted);
+  }
+  return tensors;
 }
 
 }  // namespace
@@ -177,11 +208,10 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
       indices.sharding(), GetPartitionedHlo(hlo->operand(count + 1)).sharding(),
       wanted.IsTuple() ? wanted.tuple_elements()[0] : wanted,
       identity.has_value() && has_index, call_graph_);
-  if (count == 1 &&
-      MatchReductionComputation(hlo->to_apply()) == ReductionKind::SUM) {
-    f.result.addends = AddendsWanted(*hlo);
-  }
-  const auto tensors = {f.operand, f.indices, f.updates, f.result};
+  const std::vector<FactorTensor> tensors =
+      TensorsOf(*hlo, f, [&](const HloInstruction* operand) {
+        return GetPartitionedHlo(operand).sharding();
+      });
   TF_ASSIGN_OR_RETURN(
       const std::optional<HloSharding> factors,
       !options_.need_resolve_conflicts

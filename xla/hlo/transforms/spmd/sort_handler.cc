@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -140,19 +141,33 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
         &b_, SliceDim(part, dim, 0, *first, &b_), sharding, next_channel_id_,
         {dim}, collective_ops_creator_));
   }
-  std::vector<HloInstruction*> results;
-  for (HloInstruction* sorted : Elements(SortOf(hlo, gathered, &b_), &b_)) {
-    Shape shape = sorted->shape();
-    shape.set_dimensions(dim, whole.dimensions(dim));
-    results.push_back(
-        PadToShape(SliceDim(sorted, dim, 0, *first, &b_), shape, &b_));
-  }
+  // Those first elements go where they are wanted; the rest is padding.
   const HloSharding rows = ReplicatedOnDims(sharding, {dim});
+  std::vector<HloInstruction*> results;
+  std::vector<HloSharding> shardings;
+  for (HloInstruction* sorted : Elements(SortOf(hlo, gathered, &b_), &b_)) {
+    HloInstruction* kept = SliceDim(sorted, dim, 0, *first, &b_);
+    kept->set_sharding(rows);
+    Shape base_shape =
+        ShapeUtil::MakeShape(kept->shape().element_type(), whole.dimensions());
+    base_shape.set_dimensions(dim, *first);
+    HloSharding wanted = hlo->sharding();
+    if (wanted.IsTuple()) wanted = wanted.tuple_elements()[results.size()];
+    if (wanted.IsTiledLeaf()) wanted = ReplicatedOnDims(wanted, {dim});
+    kept = PartitionedHlo(kept, base_shape, MakePartitioningState())
+               .Reshard(wanted)
+               .hlo();
+    Shape shape = kept->shape();
+    shape.set_dimensions(dim, whole.dimensions(dim));
+    results.push_back(PadToShape(kept, shape, &b_));
+    shardings.push_back(std::move(wanted));
+  }
   Finish(hlo,
          hlo->shape().IsTuple()
              ? b_.AddInstruction(HloInstruction::CreateTuple(results))
              : results[0],
-         HloSharding::Single(hlo->shape(), rows));
+         hlo->shape().IsTuple() ? HloSharding::Tuple(hlo->shape(), shardings)
+                                : shardings[0]);
   return true;
 }
 
