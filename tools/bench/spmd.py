@@ -3,6 +3,7 @@
 
 usage: spmd.py HLO_OPT MODULE.hlo|FOLDER... [flags]
        spmd.py HLO_OPT --scaling=8,64,1024,8192
+       spmd.py HLO_OPT --shardings=1,2,4,8,16
 
 HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. For a
 folder, all modules in it with several partitions that are not partitioned yet.
@@ -21,6 +22,8 @@ folder, all modules in it with several partitions that are not partitioned yet.
                      which may be other ones than the module's
   --scaling=N,...    instead of modules: a training step of two layers,
                      partitioned over these numbers of devices
+  --shardings=K,...  instead of modules: one array that K readers want in
+                     other shardings, of 64 devices in permuted order each
 
 Per module: bytes per device, those of the other partitioner, their ratio, the
 lower bound, values that are replicated (because shardings require it, because
@@ -37,6 +40,7 @@ import csv
 import json
 import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -170,18 +174,48 @@ ENTRY e {{
 """
 
 
-def scaling(binary, sizes):
-  print(f"{'devices':>8}{'instructions':>14}{'propagation':>13}"
+def many_shardings(count):
+  """The text of one array with `count` other shardings on 64 devices."""
+  generator = random.Random(5)
+  axes = 6
+  shardings = []
+  while len(shardings) < count:
+    tiles = [1, 1, 1, 1]
+    for _ in range(axes):
+      tiles[generator.randrange(4)] *= 2
+    order = list(range(axes))
+    generator.shuffle(order)
+    copies = " last_tile_dim_replicate" if tiles[3] > 1 else ""
+    dims = tiles if copies else tiles[:3]
+    sharding = (f"{{devices=[{','.join(map(str, dims))}]"
+                f"<=[{','.join(['2'] * axes)}]T({','.join(map(str, order))})"
+                f"{copies}}}")
+    if sharding not in shardings:
+      shardings.append(sharding)
+  array = "f32[4096,4096,4096]"
+  readers = "".join(f"  r{i} = {array} negate(p), sharding={sharding}\n"
+                    for i, sharding in enumerate(shardings))
+  return f"""HloModule many_shardings, num_partitions=64
+ENTRY e {{
+  p = {array} parameter(0), sharding={{devices=[64,1,1]<=[64]}}
+{readers}  ROOT t = ({', '.join([array] * count)}) tuple({', '.join(
+    f'r{i}' for i in range(count))}), sharding={{{', '.join(shardings)}}}
+}}
+"""
+
+
+def scaling(binary, name, sizes, text_of):
+  print(f"{name:>9}{'instructions':>14}{'propagation':>13}"
         f"{'partitioning':>14}{'bytes/device':>16}")
-  for devices in sizes:
+  for size in sizes:
     with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
-      file.write(two_layers(devices))
+      file.write(text_of(size))
       file.flush()
       flags = ["--pipeline=spmd"]
       report = partitioned(binary, file.name, flags)
       spread, cut = milliseconds(binary, file.name, flags)
       after = run([binary, file.name, *flags, "-o", "-"])
-    print(f"{devices:8}{after.count(' = '):14}{spread:10.2f} ms{cut:11.2f} ms"
+    print(f"{size:9}{after.count(' = '):14}{spread:10.2f} ms{cut:11.2f} ms"
           f"{human(report['bytes_per_device']):>16}")
 
 
@@ -193,9 +227,12 @@ def main():
     print(__doc__)
     return 1
   binary, paths = arguments[0], arguments[1:]
-  if "scaling" in options:
-    scaling(binary, [int(n) for n in options["scaling"].split(",")])
-    return 0
+  for option, name, text_of in (
+      ("scaling", "devices", two_layers),
+      ("shardings", "shardings", many_shardings)):
+    if option in options:
+      scaling(binary, name, map(int, options[option].split(",")), text_of)
+      return 0
   same = "--same-shardings" in sys.argv
   flags = ["--passes=spmd-partitioning" if same else "--pipeline=spmd"]
   if "partitions" in options:

@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/spmd/reshard_search.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -36,20 +37,45 @@ int64_t Tiles(absl::Span<const DeviceAxis> axes, absl::Span<const int> some) {
   return tiles;
 }
 
-// The usual relaxation. Each step adds a constant to its bytes, next to nothing
-// for local slices.
+// What a step that moves nothing costs, and the transpositions around an
+// all-to-all: next to nothing, to choose among what takes equally many bytes. A
+// power of two, so that sums of bytes stay exact.
+constexpr double kLocal = 1.0 / 1024;
+
+// The usual relaxation. Each step adds a constant to its bytes.
 void ReshardSearch::Relax(const CutAxes& from, double cost,
                           ReshardStep::Kind kind, CutAxes after, double bytes) {
   ++relaxed_;
   // Among plans of equally many bytes, prefer the fewest steps.
-  const double reached =
-      cost + bytes +
-      (kind == ReshardStep::Kind::kSlice && bytes == 0 ? 1e-3 : 1.0);
+  double reached = cost + bytes;
+  reached += kind == ReshardStep::Kind::kSlice && bytes == 0 ? kLocal : 1.0;
+  if (kind == ReshardStep::Kind::kAllToAll) reached += kLocal;
   auto [it, inserted] = nodes_.try_emplace(after);
-  if (!inserted && it->second.cost <= reached) return;
-  it->second =
-      Node{reached, {kind, std::move(after)}, &nodes_.find(from)->first};
-  queue_.push({reached, order_++, &it->first});
+  Node& node = it->second;
+  if (!inserted && node.cost <= reached) return;
+  if (inserted) node.left = Lacking(after);
+  node.cost = reached;
+  node.step = {kind, std::move(after)};
+  node.from = &nodes_.find(from)->first;
+  queue_.push({reached + node.left, node.left, order_++, &it->first});
+}
+
+// A bound from below, as no step brings a device more than it counts: the tile
+// of the target less what is common to it and the tile that the device has. In
+// a dimension whose tiles differ by other axes than the last ones, that is
+// nothing for some device with a full tile; else it is the shorter one of the
+// two.
+double ReshardSearch::Lacking(const CutAxes& cuts) const {
+  const std::vector<int64_t> have = Dims(cuts), want = Dims(target_);
+  double wanted = item_bytes_, common = item_bytes_;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const CutChange change = ChangeOfCut(cuts[d], target_[d]);
+    const bool nests = change.lost.empty() || change.gained.empty();
+    wanted *= want[d];
+    common *= nests ? std::min(have[d], want[d]) : 0;
+  }
+  if (common < wanted) return wanted - common + 1;
+  return cuts == target_ ? 0 : kLocal;
 }
 
 std::optional<double> ReshardSearch::Received(const CutAxes& cuts, int64_t d,
@@ -296,34 +322,44 @@ void ReshardSearch::Permutes(const CutAxes& cuts, double cost) {
   }
 }
 
+void ReshardSearch::TakeStepsTo(const Node& last, ReshardPlan* plan) const {
+  plan->bytes = last.cost;
+  for (const Node* node = &last; node->from != nullptr;
+       node = &nodes_.at(*node->from)) {
+    plan->steps.push_back(node->step);
+    // Only the search prefers others.
+    if (node->step.kind == ReshardStep::Kind::kAllToAll) plan->bytes -= kLocal;
+  }
+  absl::c_reverse(plan->steps);
+}
+
 // The queue has no way to lower a key: a state that is reached more cheaply is
 // queued again, and its older entries are skipped when they come up. Costs are
 // positive, so when the target comes up first, its cost is final.
 bool ReshardSearch::Run(ReshardPlan* plan) {
-  auto source = nodes_.try_emplace(plan->before, Node{0, {}, nullptr}).first;
-  queue_.push({0.0, order_++, &source->first});
+  auto source = nodes_.try_emplace(plan->before, Node{0, 0, {}, nullptr}).first;
+  queue_.push({0.0, 0.0, order_++, &source->first});
   int64_t visited = 0;
   while (!queue_.empty()) {
-    const auto [cost, order, cuts] = queue_.top();
+    const auto [least, left, order, cuts] = queue_.top();
     queue_.pop();
-    if (cost > nodes_.at(*cuts).cost) continue;
-    if (*cuts == target_) {
-      plan->bytes = cost;
-      for (const Node* node = &nodes_.at(target_); node->from != nullptr;
-           node = &nodes_.at(*node->from)) {
-        plan->steps.push_back(node->step);
-      }
-      absl::c_reverse(plan->steps);
-      return true;
+    const Node& node = nodes_.at(*cuts);
+    if (least > node.cost + node.left) continue;
+    if (*cuts == target_ || ++visited > kMaxStatesVisited ||
+        relaxed_ > kMaxRelaxed) {
+      break;
     }
-    if (++visited > kMaxStatesVisited || relaxed_ > kMaxRelaxed) return false;
+    const double cost = node.cost;
     Slices(*cuts, cost);
     Gathers(*cuts, cost);
     Exchanges(*cuts, cost);
     ExchangesOfAll(*cuts, cost);
     Permutes(*cuts, cost);
   }
-  return false;
+  const auto target = nodes_.find(target_);
+  if (target == nodes_.end()) return false;
+  TakeStepsTo(target->second, plan);
+  return true;
 }
 
 bool ReshardSearch::GatherAll(ReshardPlan* plan) const {

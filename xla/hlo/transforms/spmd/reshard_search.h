@@ -30,8 +30,9 @@ namespace xla::spmd {
 //   all-to-all  axes move from one dimension to another
 //   permute     same tile counts, other devices
 //
-// Dijkstra's algorithm finds the cheapest sequence; states are few, since there
-// are few axes, and the search gives up after kMaxStatesVisited or kMaxRelaxed.
+// The A* algorithm finds the cheapest sequence: states from which less is
+// lacking come first. They are few where there are few axes, and after
+// kMaxStatesVisited or kMaxRelaxed the search takes what it has found.
 // With many axes, a whole value is gathered without a search. Dimensions
 // that tiles do not divide evenly cost extra halos, which are included
 // (Received).
@@ -44,7 +45,7 @@ class ReshardSearch {
     for (int i : plan.manual_axes) free_[i] = false;
   }
 
-  // Dijkstra's algorithm; ties go to who came first.
+  // The A* algorithm; ties go to who lacks less, then to who came first.
   bool Run(ReshardPlan* plan);
   // To a whole value by one gather per dimension, minor ones first. A device
   // receives the other tiles once each, the least where all are full.
@@ -53,12 +54,17 @@ class ReshardSearch {
  private:
   struct Node {
     double cost;
+    // At least what it costs from here, Lacking.
+    double left;
     ReshardStep step;
     const CutAxes* from;
   };
 
   void Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
              CutAxes after, double bytes);
+  // Bytes of the target that some device still has to receive, and their step.
+  double Lacking(const CutAxes& cuts) const;
+  void TakeStepsTo(const Node& last, ReshardPlan* plan) const;
   void Slices(const CutAxes& cuts, double cost);
   void Gathers(const CutAxes& cuts, double cost);
   void Exchanges(const CutAxes& cuts, double cost);
@@ -104,7 +110,8 @@ class ReshardSearch {
   int64_t item_bytes_;
   std::vector<bool> free_;
   std::map<CutAxes, Node> nodes_;
-  using Entry = std::tuple<double, int64_t, const CutAxes*>;
+  // What all of it costs at least, what is left of that, and the number.
+  using Entry = std::tuple<double, double, int64_t, const CutAxes*>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
   int64_t order_ = 0;
   int64_t relaxed_ = 0;
