@@ -133,12 +133,17 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
   const int64_t dim = hlo->concatenate_dimension();
   const HloSharding* cut = &hlo->sharding();
   std::vector<PartitionedHlo> operands;
-  for (const HloInstruction* operand : hlo->operands()) {
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    const HloInstruction* operand = hlo->operand(i);
     const PartitionedHlo& present = GetPartitionedHlo(operand);
     if (!cut->IsTiledLeaf()) cut = &present.sharding();
-    operands.push_back(present.IsAlsoWhole()
-                           ? present.Reshard(HloSharding::Replicate())
-                           : present);
+    const bool is_iota =
+        operand->opcode() == HloOpcode::kIota && IsPriced(present.sharding());
+    operands.push_back(
+        is_iota ? PartitionedHlo(Operand(hlo, i, HloSharding::Replicate()),
+                                 operand->shape(), MakePartitioningState())
+        : present.IsAlsoWhole() ? present.Reshard(HloSharding::Replicate())
+                                : present);
   }
   if (!cut->IsTiledLeaf()) return DefaultAction(hlo);
   const HloSharding sharding = WithWholeDims(*hlo, *cut, {dim});

@@ -134,6 +134,42 @@ void AddCandidatesOfMoved(int64_t num_factors, const FactorTensor& tensor,
   }
 }
 
+// Whether shards are equal, though maybe on other devices.
+bool HaveSameTiles(const HloSharding& a, const HloSharding& b) {
+  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
+         a.subgroup_types() == b.subgroup_types() &&
+         a.dimensions() == b.dimensions();
+}
+
+// Devices that have copies of an operand cut another factor among them, which
+// takes nothing of that operand.
+//
+//   f32[m,k] {devices=[1,2,2]<=[4] last_tile_dim_replicate} times f32[k,n]
+//       → k in 2 and m in 2: half of the addends
+void AddCandidatesOfCopies(absl::Span<const FactorTensor> tensors,
+                           const HloSharding& factors,
+                           std::vector<HloSharding>* candidates) {
+  if (!factors.ReplicateOnLastTileDim()) return;
+  const int64_t rank = factors.TiledDataRank();
+  const int64_t copies = factors.dimension(rank);
+  const HloSharding tiles = HloSharding::Tile(factors.tile_assignment());
+  std::vector<int64_t> others(rank);
+  std::iota(others.begin(), others.end(), 0);
+  for (int64_t factor : others) {
+    const int64_t parts = copies * factors.dimension(factor);
+    const bool divides = absl::c_all_of(tensors, [&](const FactorTensor& t) {
+      const auto at = absl::c_find(t.factors, factor);
+      return at == t.factors.end() ||
+             t.shape.dimensions(at - t.factors.begin()) % parts == 0;
+    });
+    if (!divides) continue;
+    AddIfNew(MapShardingDims(hlo_sharding_util::MoveAndMergeShardingTiles(
+                                 tiles, /*source_dim=*/rank, factor),
+                             others),
+             candidates);
+  }
+}
+
 // Bytes that each device receives: `reshard_bytes` of operands, and for results
 // either a reduce-scatter (where the sum can be scattered directly into the
 // wanted sharding) or an all-reduce, which counts twice, and a reshard. Addends
@@ -153,6 +189,7 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       const int64_t shard = ShardBytes(tensor.shape, tensor.sharding);
       const int64_t rest = scatter->split.dimension(scatter->rest);
       cost += (scatter->split.dimension(scatter->scattered) - 1) * shard;
+      if (scatter->scattered_to != tensor.sharding) cost += shard;
       if (!KeepsAddends(scatter->split, scatter->rest, tensor)) {
         cost += 2.0 * (rest - 1) * shard / rest;
       }
@@ -217,7 +254,7 @@ HloSharding TensorSharding(const HloSharding& factors,
 // Looks for one dimension of the result that the wanted sharding cuts by (some
 // of) the devices that hold the addends. If only part of them is needed for the
 // cut, the contracted factor is split in two: one part is scattered and the
-// rest all-reduced.
+// rest all-reduced. Tiles that are only on other devices are the second choice.
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,
                                        absl::Span<const int64_t> summed) {
@@ -225,6 +262,8 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
   const std::optional<int64_t> cut = OnlyCut(factors, summed);
   if (!cut.has_value()) return std::nullopt;
   const int64_t addends = factors.dimension(*cut);
+  const HloSharding whole = TensorSharding(factors, result);
+  std::optional<ScatteredSum> elsewhere;
   // Factors after the one that becomes two.
   std::vector<int64_t> moved = result.factors;
   for (int64_t& factor : moved) factor += factor > *cut ? 1 : 0;
@@ -237,8 +276,7 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
     if (present > 1 && result.shape.dimensions(d) % wanted != 0) continue;
     // With padding, which is scattered, too, an all-reduce may take less.
     const Shape shard = MakePartitionedShape(result.shape, result.sharding);
-    const Shape local =
-        MakePartitionedShape(result.shape, TensorSharding(factors, result));
+    const Shape local = MakePartitionedShape(result.shape, whole);
     if (shard.dimensions(d) * parts > 2 * local.dimensions(d)) continue;
     for (const bool major : {true, false}) {
       ScatteredSum sum{d,
@@ -247,10 +285,24 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                        major ? *cut : *cut + 1, major ? *cut + 1 : *cut};
       const HloSharding merged = hlo_sharding_util::MoveAndMergeShardingTiles(
           sum.split, sum.scattered, moved[d]);
-      if (MapShardingDims(merged, moved) == result.sharding) return sum;
+      sum.scattered_to = MapShardingDims(merged, moved);
+      if (sum.scattered_to == result.sharding) return sum;
+      if (elsewhere.has_value() || result.addends.has_value() ||
+          !HaveSameTiles(sum.scattered_to, result.sharding)) {
+        continue;
+      }
+      const double rest = addends / parts;
+      const double scattered =
+          ShapeSizeInBytes(shard) * (parts + 2 * (rest - 1) / rest);
+      const double reduced =
+          2.0 * (addends - 1) / addends * ShapeSizeInBytes(local) +
+          ReshardBytes(result.shape, whole, result.sharding);
+      if (scattered < reduced) {
+        elsewhere = std::move(sum);
+      }
     }
   }
-  return std::nullopt;
+  return elsewhere;
 }
 
 HloSharding AddendsAsTiles(const HloSharding& addends) {
@@ -306,7 +358,7 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
         state.b, sum, scatter->split, state.next_channel_id, {scatter->rest},
         state.collective_ops_creator, reduction);
   }
-  return {sum, result.sharding};
+  return {sum, scatter->scattered_to};
 }
 
 // Work in the unit of Cost, bytes on the interconnect: the bytes that could be
@@ -416,6 +468,19 @@ std::optional<HloSharding> ChooseFactorSharding(
       }
     }
   }
+  // Copies save work, too, but that alone is no reason to receive more.
+  std::vector<int64_t> tiles_of_work;
+  for (const HloSharding& factors : candidates) {
+    tiles_of_work.push_back(factors.NumTiles());
+  }
+  for (int64_t i = 0; i < present; ++i) {
+    std::vector<HloSharding> copies;
+    AddCandidatesOfCopies(tensors, candidates[i], &copies);
+    for (HloSharding& factors : copies) {
+      AddIfNew(std::move(factors), &candidates);
+      tiles_of_work.resize(candidates.size(), candidates[i].NumTiles());
+    }
+  }
   double whole = 0;
   for (const FactorTensor& tensor : tensors) {
     if (tensor.is_result || tensor.is_made) continue;
@@ -434,27 +499,29 @@ std::optional<HloSharding> ChooseFactorSharding(
                          : whole + work;
   // Those that may cost least come first: for most others, what they cost at
   // least says enough.
-  std::vector<std::pair<double, const HloSharding*>> by_bound;
-  for (const HloSharding& factors : candidates) {
+  std::vector<std::pair<double, int64_t>> by_bound;
+  for (int64_t i = 0; i < candidates.size(); ++i) {
+    const HloSharding& factors = candidates[i];
     if (TilesOf(factors, preferred) < preferred_tiles) continue;
     const double bound =
         price == nullptr ? Cost(factors, tensors, summed, FewestBytes) : 0;
-    by_bound.push_back({bound + work / factors.NumTiles(), &factors});
+    by_bound.push_back({bound + work / tiles_of_work[i], i});
   }
   absl::c_stable_sort(
       by_bound, [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [bound, factors] : by_bound) {
+  for (const auto& [bound, i] : by_bound) {
     if (bound > best_cost) break;
+    const HloSharding& factors = candidates[i];
     const double cost =
-        (price == nullptr ? Cost(*factors, tensors, summed, RouteBytes)
-                          : price(*factors)) +
-        work / factors->NumTiles();
+        (price == nullptr ? Cost(factors, tensors, summed, RouteBytes)
+                          : price(factors)) +
+        work / tiles_of_work[i];
     // At equal cost more tiles, which mean less work and memory per device, but
     // not for one more exchange.
     if (cost < best_cost ||
-        (cost == best_cost && !absl::c_linear_search(moved, *factors) &&
-         (!best.has_value() || factors->NumTiles() > best->NumTiles()))) {
-      best = *factors;
+        (cost == best_cost && !absl::c_linear_search(moved, factors) &&
+         (!best.has_value() || factors.NumTiles() > best->NumTiles()))) {
+      best = factors;
       best_cost = cost;
     }
   }

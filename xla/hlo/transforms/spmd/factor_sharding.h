@@ -52,7 +52,8 @@ using FactorPrice = std::function<double(const HloSharding& factors)>;
 
 // The cheapest sharding of `num_factors` factors, by bytes that a device
 // receives: among those of the tensors, refinements that several have in
-// common, and each of them without the tiles of one factor. `summed`: each
+// common, each of them without the tiles of one factor, and those of the
+// tensors with copies that cut one more factor. `summed`: each
 // device has an addend of the results where such a factor is cut, and a
 // reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
 // that are whole on all devices. `work`: what one device computes where nothing
@@ -97,7 +98,7 @@ absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(
 double WorkOfFlops(double flops);
 
 // Where devices have addends along one cut factor of `summed`, the dimension of
-// the result along which a reduce-scatter of them gives it the cuts that it
+// the result along which a reduce-scatter of them gives it as many tiles as it
 // shall have there. Addends may be padded first.
 //
 //   result wanted {devices=[2,1,2]<=[4] last_tile_dim_replicate}, addends along
@@ -109,6 +110,9 @@ struct ScatteredSum {
   // scattered, and those whose sum follows.
   HloSharding split = HloSharding::Replicate();
   int64_t scattered, rest;
+  // What the result has then: what it shall have, or such tiles on other
+  // devices, where to permute them takes less than an all-reduce.
+  HloSharding scattered_to = HloSharding::Replicate();
 };
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,

@@ -318,27 +318,36 @@ namespace {
 // Larger arrays are not computed on every device for the sake of fewer bytes.
 constexpr int64_t kMostComputedEverywhere = int64_t{1} << 20;
 
-// Bytes of `reader` and of what else is made from an operand on the device
-// `owner` for others: once it is sent, an operand serves all of them.
+// Bytes that `user` makes of an operand on the device `owner` for others:
+// rather than more than the operand, that is sent.
 double BytesMadeElsewhere(const HloInstruction& operand,
-                          const HloInstruction& reader, int64_t owner) {
-  double bytes = ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
-  for (const HloInstruction* user : operand.users()) {
-    if (user == &reader) continue;
-    const HloSharding sharding =
-        user->opcode() == HloOpcode::kTuple
-            ? user->sharding().GetSubSharding(user->shape(),
-                                              {user->operand_index(&operand)})
-            : user->sharding();
-    if (sharding.UniqueDevice() == owner) continue;
-    // Rather than more than the operand, that is sent.
-    bytes += std::min(ShapeUtil::ByteSizeOfElementsRecursive(user->shape()),
-                      ShapeSizeInBytes(operand.shape()));
-  }
-  return bytes;
+                          const HloInstruction& user, int64_t owner) {
+  const HloSharding sharding =
+      user.opcode() == HloOpcode::kTuple
+          ? user.sharding().GetSubSharding(user.shape(),
+                                           {user.operand_index(&operand)})
+          : user.sharding();
+  if (sharding.UniqueDevice() == owner) return 0;
+  return std::min(ShapeUtil::ByteSizeOfElementsRecursive(user.shape()),
+                  ShapeSizeInBytes(operand.shape()));
 }
 
 }  // namespace
+
+// Of `reader`, and of what else is made for others: once it is sent, an operand
+// serves all of them.
+double SpmdPartitioningVisitor::BytesMadeOf(const HloInstruction& operand,
+                                            const HloInstruction& reader,
+                                            int64_t owner) {
+  const auto [all, is_new] = bytes_made_elsewhere_.try_emplace(&operand, 0);
+  if (is_new) {
+    for (const HloInstruction* user : operand.users()) {
+      all->second += BytesMadeElsewhere(operand, *user, owner);
+    }
+  }
+  return all->second - BytesMadeElsewhere(operand, reader, owner) +
+         ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
+}
 
 // Other devices compute as well, of whatever stands for the operands there.
 bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
@@ -363,7 +372,7 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
       continue;
     }
     bytes += size;
-    sent_per_made += size / BytesMadeElsewhere(*operand, *hlo, owner);
+    sent_per_made += size / BytesMadeOf(*operand, *hlo, owner);
   }
   if (!device.has_value() || sent_per_made <= 1) return false;
   // One device would multiply what all could.

@@ -229,6 +229,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // device has or can make, where the result is smaller than what it would send
   // otherwise. False, and nothing done, elsewhere.
   bool HandledOnDeviceOfOperands(HloInstruction* hlo);
+  double BytesMadeOf(const HloInstruction& operand,
+                     const HloInstruction& reader, int64_t owner);
   // The sharding that an operand needs if results have another one.
   using ShardingOfOperand =
       std::function<HloSharding(int64_t operand, const HloSharding& results)>;
@@ -310,6 +312,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       partitioned_instructions_;
   // Operands, before partitioning, whose shards travel for a windowed dot.
   absl::flat_hash_set<const HloInstruction*> windowed_operands_;
+  // By operand on one device: what all of its users make for others.
+  absl::flat_hash_map<const HloInstruction*, double> bytes_made_elsewhere_;
   SpmdLogger* logger_;
   const SpmdPartitionerOptions options_;
   SpmdPartitioner* partitioner_;
