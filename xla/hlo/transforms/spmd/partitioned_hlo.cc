@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -47,6 +51,21 @@ HloInstruction* ValidMask(const PartitionedHlo& value, int64_t dim,
   return b->AddInstruction(HloInstruction::CreateCompare(
       ShapeUtil::MakeShape(PRED, index_shape.dimensions()), index, bound,
       left_padded ? ComparisonDirection::kGe : ComparisonDirection::kLt));
+}
+
+// A sum of addends of all devices, the factor behind those of the dimensions.
+HloSharding AddendsOnAll(const HloSharding& target) {
+  std::vector<int64_t> tiles(target.TiledDataRank() + 1, 1);
+  tiles.back() = target.num_devices();
+  return HloSharding::IotaTile(tiles);
+}
+
+FactorTensor AsResult(const Shape& shape, const HloSharding& sharding) {
+  FactorTensor result = {shape, sharding,
+                         std::vector<int64_t>(shape.dimensions().size())};
+  std::iota(result.factors.begin(), result.factors.end(), 0);
+  result.is_result = true;
+  return result;
 }
 
 }  // namespace
@@ -145,10 +164,21 @@ HloInstruction* PartitionedHlo::ReplicatePartial(
   return Reshard(ReplicatedOnDims(sharding(), dims)).hlo();
 }
 
-// A broadcast as an all-reduce: one device contributes its value, all others
-// contribute zeros. Floats are summed as integers of the same width, which
-// preserves every bit pattern; of complex numbers, zeros are -0.
-PartitionedHlo PartitionedHlo::Broadcast() const {
+bool PartitionedHlo::IsScattered(const HloSharding& target) const {
+  return target.IsTiledLeaf() && !target.IsManualSubgroup() &&
+         !UnreducedDim(target).has_value() &&
+         EvenlyPartitions(base_shape_, target) &&
+         state_.collective_ops_creator.create_reduce_scatter != nullptr &&
+         ScatterSum(AddendsOnAll(target), AsResult(base_shape_, target),
+                    {static_cast<int64_t>(base_shape_.dimensions().size())})
+             .has_value();
+}
+
+// As an all-reduce: one device contributes its value, all others contribute
+// zeros. Where even tiles are wanted, a reduce-scatter is half of that, and to
+// gather them later the other half. Floats are summed as integers of the same
+// width, which preserves every bit pattern; of complex numbers, zeros are -0.
+PartitionedHlo PartitionedHlo::Spread(const HloSharding& target) const {
   SpmdBuilder* b = state_.b;
   const int64_t device = sharding().GetUniqueDevice();
   HloInstruction* value = hlo_;
@@ -167,15 +197,26 @@ PartitionedHlo PartitionedHlo::Broadcast() const {
   HloInstruction* masked = b->AddInstruction(HloInstruction::CreateTernary(
       value->shape(), HloOpcode::kSelect, CreateBroadcast(is_source, dims, b),
       value, NothingToAdd(value->shape(), b)));
-  HloInstruction* sum = state_.collective_ops_creator.create_all_reduce(
-      b, masked, MakeBinaryAdd(value->shape().element_type(), state_.module),
-      CollectiveDeviceList(), NewChannel());
+  HloComputation* add =
+      MakeBinaryAdd(value->shape().element_type(), state_.module);
+  const auto& creator = state_.collective_ops_creator;
+  const ShardedSum sum =
+      IsScattered(target)
+          ? SumAddends(masked, AddendsOnAll(target),
+                       AsResult(value->shape(), target),
+                       {static_cast<int64_t>(base_shape_.dimensions().size())},
+                       state_, add)
+          : ShardedSum{
+                creator.create_all_reduce(b, masked, add,
+                                          CollectiveDeviceList(), NewChannel()),
+                HloSharding::Replicate()};
+  HloInstruction* spread = sum.sum;
   if (as_bits) {
-    sum = b->AddInstruction(
-        HloInstruction::CreateBitcastConvert(hlo_->shape(), sum));
+    spread = b->AddInstruction(HloInstruction::CreateBitcastConvert(
+        ShapeUtil::ChangeElementType(spread->shape(), type), spread));
   }
-  sum->set_sharding(HloSharding::Replicate());
-  return PartitionedHlo(sum, base_shape_, state_);
+  spread->set_sharding(sum.sharding);
+  return PartitionedHlo(spread, base_shape_, state_);
 }
 
 }  // namespace xla::spmd

@@ -170,8 +170,11 @@ class PartitionedHlo {
   PartitionedHlo ReshardWithCollectivePermute(const HloSharding& target) const;
   // Gathers the whole and cuts the shard out of it.
   PartitionedHlo GatherAndCut(const HloSharding& target) const;
-  // Sends a single device's value to all.
-  PartitionedHlo Broadcast() const;
+  // Sends a single device's value to all, or to each its tile of `target` or,
+  // where they can be permuted, that of another device.
+  PartitionedHlo Spread(const HloSharding& target) const;
+  // Whether those are tiles.
+  bool IsScattered(const HloSharding& target) const;
 
   HloInstruction* hlo_;
   Shape base_shape_;

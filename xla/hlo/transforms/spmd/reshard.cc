@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -49,35 +51,52 @@ bool MovesTiles(const Shape& shape, const HloSharding& from,
          ReshardBytes(shape, from, to) > 0;
 }
 
-// Of the shardings that a value has been brought to, by sharding in `cache`,
-// the one that lacks the least of `target`, if it lacks less than the value's
-// own and less moves from it. Only the routes of these two are searched,
-// however many shardings there are.
+// Whether devices may have tiles of what one device has, but not yet the whole,
+// and want others.
+template <typename Cache>
+bool SpreadsTiles(const HloSharding& target, const Cache& cache) {
+  return (IsPlain(target) || target.IsReplicatedLeaf()) &&
+         !cache.contains(HloSharding::Replicate());
+}
+
+// The routes from more sources than these are not searched, however many there
+// are.
+constexpr size_t kMostSources = 4;
+
+// Of the value and the shardings that it has been brought to, by sharding in
+// `cache`, that from which least moves to `target`, among those that lack the
+// least of it.
 template <typename Cache>
 PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
                          const Cache& cache) {
   const Shape& shape = value.base_shape();
-  if (cache.empty() || !MovesTiles(shape, value.sharding(), target)) {
+  const bool is_on_one = value.sharding().IsSingleDeviceLeaf();
+  if (cache.empty() ||
+      !(is_on_one ? SpreadsTiles(target, cache)
+                  : MovesTiles(shape, value.sharding(), target))) {
     return value;
   }
   // By bytes lacking, then by text: the map has no order.
-  const auto key_of = [&](const HloSharding& sharding) {
-    return std::pair(ReshardLowerBound(shape, sharding, target),
-                     sharding.ToString());
-  };
-  const double own = ReshardLowerBound(shape, value.sharding(), target);
-  const PartitionedHlo* nearest = nullptr;
-  std::pair<double, std::string> least;
+  std::vector<std::tuple<double, std::string, const PartitionedHlo*>> sources;
+  const double own = is_on_one
+                         ? ShapeSizeInBytes(shape)
+                         : ReshardLowerBound(shape, value.sharding(), target);
   for (const auto& [sharding, source] : cache) {
     if (!IsPlain(sharding)) continue;
-    auto key = key_of(sharding);
-    if (key.first >= own || (nearest != nullptr && key >= least)) continue;
-    nearest = &source;
-    least = std::move(key);
+    const double lacking = ReshardLowerBound(shape, sharding, target);
+    if (lacking > own) continue;
+    sources.push_back({lacking, sharding.ToString(), &source});
   }
-  if (nearest == nullptr || RouteBytes(shape, nearest->sharding(), target) >=
-                                RouteBytes(shape, value.sharding(), target)) {
-    return value;
+  absl::c_sort(sources);
+  if (sources.size() > kMostSources) sources.resize(kMostSources);
+  const PartitionedHlo* nearest = &value;
+  // To spread what one device has takes at least all but a share of it.
+  double fewest = is_on_one ? own : RouteBytes(shape, value.sharding(), target);
+  for (const auto& [lacking, text, source] : sources) {
+    const double bytes = RouteBytes(shape, source->sharding(), target);
+    if (bytes >= fewest) continue;
+    nearest = source;
+    fewest = bytes;
   }
   return *nearest;
 }
@@ -172,9 +191,11 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
   }
   if (sharding().IsSingleDeviceLeaf()) {
     // Once for all that want it.
-    const PartitionedHlo whole =
-        target.IsReplicatedLeaf() ? Broadcast() : Replicate();
-    return whole.Reshard(target, std::move(pad_value));
+    const PartitionedHlo spread =
+        target.IsReplicatedLeaf() || (!IsAlsoWhole() && IsScattered(target))
+            ? Spread(target)
+            : Replicate();
+    return spread.Reshard(target, std::move(pad_value));
   }
   if (target.IsSingleDeviceLeaf()) {
     const PartitionedHlo whole = Replicate();

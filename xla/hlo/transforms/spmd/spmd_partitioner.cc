@@ -381,6 +381,8 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
   RETURN_IF_ERROR(SumFloatsBeforeTheyAreCutOff(module, execution_threads));
   RETURN_IF_ERROR(PreprocessHlos(module, execution_threads));
+  // Nothing is sent for what nothing reads.
+  RETURN_IF_ERROR(HloDCE().Run(module, execution_threads).status());
   RecordInputsOutputsSharding(module);
   const ComputationLayout before = module->entry_computation_layout();
   const HloSharding root_sharding =
