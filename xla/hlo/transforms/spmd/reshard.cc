@@ -63,9 +63,8 @@ bool SpreadsTiles(const HloSharding& target, const Cache& cache) {
 // are.
 constexpr size_t kMostSources = 4;
 
-// Of the value and the shardings that it has been brought to, by sharding in
-// `cache`, that from which least moves to `target`, among those that lack the
-// least of it.
+// That from which least moves to `target`: the value, or what it has been
+// brought to, by sharding in `cache`, among those that lack the least of it.
 template <typename Cache>
 PartitionedHlo NearestTo(const HloSharding& target, const PartitionedHlo& value,
                          const Cache& cache) {

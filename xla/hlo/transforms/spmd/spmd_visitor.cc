@@ -334,8 +334,8 @@ double BytesMadeElsewhere(const HloInstruction& operand,
 
 }  // namespace
 
-// Of `reader`, and of what else is made for others: once it is sent, an operand
-// serves all of them.
+// Bytes of `reader`, and of what else is made for others: once it is sent, an
+// operand serves all of them.
 double SpmdPartitioningVisitor::BytesMadeOf(const HloInstruction& operand,
                                             const HloInstruction& reader,
                                             int64_t owner) {
