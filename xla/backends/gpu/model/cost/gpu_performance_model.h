@@ -63,9 +63,11 @@ class GpuPerformanceModel {
   };
 
   // The device must outlive the model.
-  explicit GpuPerformanceModel(const stream_executor::DeviceDescription& device,
-                               KernelTarget kernels_for = KernelTarget::kOwn)
-      : device_(device), costs_(&device, kernels_for) {}
+  explicit GpuPerformanceModel(
+      const stream_executor::DeviceDescription& device,
+      KernelTarget kernels_for = KernelTarget::kOwn,
+      OperationPrices prices = OperationPrices::kDevice)
+      : device_(device), costs_(&device, kernels_for, prices) {}
 
   // The time of one instruction as it is.
   const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);

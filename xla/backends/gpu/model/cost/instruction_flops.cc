@@ -80,6 +80,66 @@ double RealFlops(HloOpcode opcode, bool is_integer) {
   }
 }
 
+// What XLA counts for operations on real floats of 16, 32 and 64 bits.
+struct FloatFlops {
+  double f16;
+  double f32;
+  double f64;
+};
+
+constexpr FloatFlops XlaFlops(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kSubtract:
+      return {7, 7, 15};
+    case HloOpcode::kMultiply:
+      return {7, 3, 15};
+    case HloOpcode::kDivide:
+      return {43, 19, 526};
+    case HloOpcode::kSqrt:
+      return {95, 75, 332};
+    case HloOpcode::kRsqrt:
+      return {95, 75, 317};
+    case HloOpcode::kCbrt:
+      return {201, 178, 586};
+    case HloOpcode::kExp:
+      return {102, 79, 376};
+    case HloOpcode::kExpm1:
+      return {217, 190, 712};
+    case HloOpcode::kLog:
+      return {182, 166, 815};
+    case HloOpcode::kLog1p:
+      return {245, 229, 1259};
+    case HloOpcode::kLogistic:  // As a negation, exp, an addition and a
+                                // division.
+      return {155, 108, 920};
+    case HloOpcode::kTanh:
+      return {502, 467, 431};
+    case HloOpcode::kCos:
+      return {997, 978, 558};
+    case HloOpcode::kSin:
+      return {993, 958, 554};
+    case HloOpcode::kAtan2:
+      return {451, 431, 930};
+    case HloOpcode::kPower:
+      return {526, 510, 2205};
+    default:  // What XLA has no figure for.
+      return {3, 3, 3};
+  }
+}
+
+bool IsBf16InXla(HloOpcode opcode) {
+  return opcode == HloOpcode::kAdd || opcode == HloOpcode::kSubtract ||
+         opcode == HloOpcode::kMultiply || opcode == HloOpcode::kExp ||
+         opcode == HloOpcode::kLog;
+}
+
+double XlaIntegerDivision(PrimitiveType type) {
+  const bool wide = primitive_util::BitWidth(type) > 32;
+  if (primitive_util::IsUnsignedIntegralType(type)) return wide ? 629 : 122;
+  return wide ? 685 : 297;
+}
+
 }  // namespace
 
 double WindowElements(const Window& window) {
@@ -97,6 +157,22 @@ double FlopsPerElement(HloOpcode opcode, PrimitiveType type) {
   const double width = type == F64 || type == C128 ? 2 : 1;
   const double complex = primitive_util::IsComplexType(type) ? 4 : 1;
   return flops * width * complex;
+}
+
+double FlopsPerElementInXla(HloOpcode opcode, PrimitiveType type) {
+  if (HloInstruction::IsOpElementwise(opcode)) {
+    if (type == F16) return XlaFlops(opcode).f16;
+    // What XLA does not compute in bf16 it converts.
+    if (type == BF16) return IsBf16InXla(opcode) ? 3 : XlaFlops(opcode).f32;
+    if (type == F32) return XlaFlops(opcode).f32;
+    if (type == F64) return XlaFlops(opcode).f64;
+    if (opcode == HloOpcode::kDivide && primitive_util::IsIntegralType(type)) {
+      return XlaIntegerDivision(type);
+    }
+    // Where nothing is computed XLA counts nothing, either.
+    if (FlopsPerElement(opcode, type) > 0) return XlaFlops(HloOpcode::kMap).f32;
+  }
+  return 0;
 }
 
 double InstructionFlops::OfComputation(const HloComputation& computation) {
@@ -186,7 +262,9 @@ double InstructionFlops::Of(const HloInstruction& hlo) {
   const PrimitiveType type = hlo.opcode() == HloOpcode::kCompare
                                  ? hlo.operand(0)->shape().element_type()
                                  : hlo.shape().element_type();
-  return elements * FlopsPerElement(hlo.opcode(), type);
+  return elements * (prices_ == OperationPrices::kXla
+                         ? FlopsPerElementInXla(hlo.opcode(), type)
+                         : FlopsPerElement(hlo.opcode(), type));
 }
 
 }  // namespace xla::gpu

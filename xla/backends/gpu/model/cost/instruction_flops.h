@@ -9,6 +9,10 @@
 
 namespace xla::gpu {
 
+// Whose operations are counted: those that a device executes, or those that XLA
+// takes for granted when it decides what to fuse.
+enum class OperationPrices { kDevice, kXla };
+
 // Operations of a GPU per element of an elementwise opcode, where an addition
 // is one: derived from the CUDA C++ Programming Guide's tables of instruction
 // throughput (per core and clock) and of math functions (steps of their
@@ -16,12 +20,20 @@ namespace xla::gpu {
 // 0 for opcodes that compute nothing.
 double FlopsPerElement(HloOpcode opcode, PrimitiveType type);
 
+// The same as XLA counts it on an H100: as the times of two elementwise kernels
+// tell that its priority fusion prints. It takes most functions for five to 25
+// times dearer, so it keeps their results rather than compute them twice.
+double FlopsPerElementInXla(HloOpcode opcode, PrimitiveType type);
+
 // Elements that a window covers, those of its padding and holes too.
 double WindowElements(const Window& window);
 
 // Operations of whole instructions. Each called computation is visited once.
 class InstructionFlops {
  public:
+  explicit InstructionFlops(OperationPrices prices = OperationPrices::kDevice)
+      : prices_(prices) {}
+
   // Operations of the instruction itself: none for data movement; a reduction
   // counts its computation once per application (at least 3 operations per
   // element), dots and convolutions two per multiplication. Fusions and control
@@ -31,6 +43,7 @@ class InstructionFlops {
   double OfComputation(const HloComputation& computation);
 
  private:
+  OperationPrices prices_;
   absl::flat_hash_map<const HloComputation*, double> computations_;
 };
 

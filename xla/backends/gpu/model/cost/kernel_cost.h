@@ -118,11 +118,13 @@ struct PairCost {
 class KernelCosts {
  public:
   // Without a device every reduction is a kernel built for reductions, never a
-  // loop. The device must outlive this. Kernels are those of `kernels_for`.
+  // loop. The device must outlive this. Kernels are those of `kernels_for`,
+  // operations are counted as `prices` has them.
   explicit KernelCosts(
       const stream_executor::DeviceDescription* device = nullptr,
-      KernelTarget kernels_for = KernelTarget::kOwn)
-      : device_(device), kernels_for_(kernels_for) {}
+      KernelTarget kernels_for = KernelTarget::kOwn,
+      OperationPrices prices = OperationPrices::kDevice)
+      : device_(device), kernels_for_(kernels_for), flops_(prices) {}
 
   // Valid until Invalidate.
   const KernelCost& Get(const HloInstruction& kernel);

@@ -99,6 +99,26 @@ TEST(KernelCostTest, ElementwiseUsesOfAValueAreOneRead) {
   EXPECT_EQ(cost.ir_size, 3);
 }
 
+TEST(KernelCostTest, OperationsAsXlaCountsThem) {
+  auto module = Fusion(
+      "e = f32[64,128] exponential(p0)\n"
+      "h = bf16[64,128] convert(e)\n"
+      "t = bf16[64,128] multiply(h, h)\n"
+      "g = bf16[64,128] tanh(t)\n"
+      "b = f32[64,128] convert(g)\n"
+      "d = f32[64,128] divide(b, p0)\n"
+      "i = s32[64,128] convert(d)\n"
+      "q = s32[64,128] divide(i, i)\n"
+      "c = s32[128,64] transpose(q), dimensions={1,0}\n"
+      "ROOT r = f32[128,64] convert(c)");
+  KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla,
+                    OperationPrices::kXla);
+  // Four conversions and a multiplication of bf16 by default; a transpose that
+  // computes nothing.
+  EXPECT_EQ(costs.Get(*Find(*module, "fusion")).flops,
+            64 * 128 * (79.0 + 5 * 3 + 467 + 19 + 297));
+}
+
 TEST(KernelCostTest, BroadcastComputesItsOperandAgain) {
   auto module = Fusion(
       "e = f32[64] exponential(p0)\n"

@@ -41,6 +41,10 @@ std::string AbslUnparseFlag(MofOrder order) {
   return "";
 }
 
+OperationPrices MultiOutputFusion::Prices() const {
+  return options_.xla_prices ? OperationPrices::kXla : OperationPrices::kDevice;
+}
+
 absl::Status MultiOutputFusion::Fuse(
     HloModule* module, const se::DeviceDescription& device, MofOrder order,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
@@ -48,7 +52,7 @@ absl::Status MultiOutputFusion::Fuse(
     FusionExplanation* explanation, std::vector<FusionGroup>* groups,
     Figures* figures) const {
   const GpuAliasInfo default_alias_info(device);
-  GpuPerformanceModel model(device, options_.kernels_for);
+  GpuPerformanceModel model(device, options_.kernels_for, Prices());
   FusionInfoCache cache(device);
   MofContext context;
   context.device = &device;
@@ -100,7 +104,7 @@ absl::StatusOr<MultiOutputFusion::Tried> MultiOutputFusion::TryBothOrders(
     TF_RETURN_IF_ERROR(Fuse(
         tried.module.get(), device, order, execution_threads, /*banned=*/{},
         /*explanation=*/nullptr, &tried.groups, &tried.figures));
-    GpuPerformanceModel model(device, options_.kernels_for);
+    GpuPerformanceModel model(device, options_.kernels_for, Prices());
     absl::Duration time;
     for (const HloComputation* computation :
          GetFusibleComputations(*tried.module, execution_threads)) {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/fusion/fusion_memory_limit.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/kernel_target.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
 #include "xla/hlo/analysis/cost/device_description.h"
@@ -40,6 +41,7 @@ struct MultiOutputFusionOptions {
   double memory_weight = 0;
   std::string memory_limit;
   KernelTarget kernels_for = KernelTarget::kXla;
+  bool xla_prices = false;
   bool narrow_outputs = true;
   bool rows_join_tiles = true;
   ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
@@ -59,6 +61,9 @@ struct MultiOutputFusionOptions {
           "(h100); empty for no limit");
     visit("kernels-for", kernels_for,
           "whose code generators compile the kernels: xla's or own");
+    visit("xla-prices", xla_prices,
+          "count operations as XLA does, which takes functions for many times "
+          "dearer than they are");
     visit("narrow-outputs", narrow_outputs,
           "let a kernel also write what later kernels derive from its values, "
           "where that result is smaller");
@@ -154,6 +159,7 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
     Figures figures;
     MofOrder order;
   };
+  OperationPrices Prices() const;
   // The order that leaves the faster kernels.
   absl::StatusOr<Tried> TryBothOrders(
       const HloModule& module, const se::DeviceDescription& device,

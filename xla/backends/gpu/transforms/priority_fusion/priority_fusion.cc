@@ -15,6 +15,7 @@
 #include "xla/backends/gpu/fusion/scheduled_peak.h"
 #include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
 #include "xla/backends/gpu/transforms/priority_fusion/convolution_kernels.h"
@@ -57,7 +58,9 @@ class Fuser {
         computation_(computation),
         explanation_(explanation),
         groups_(groups),
-        model_(device, options.kernels_for),
+        model_(device, options.kernels_for,
+               options.xla_prices ? OperationPrices::kXla
+                                  : OperationPrices::kDevice),
         tiled_(device, banned,
                {options.triton_heroless, options.triton_multi_output,
                 options.kernels_for},

@@ -33,6 +33,7 @@ struct PriorityFusionOptions {
   std::string device = "h100";
   std::string memory_limit;
   KernelTarget kernels_for = KernelTarget::kXla;
+  bool xla_prices = false;
   bool dots = true;
   bool convolutions = true;
   bool triton_heroless = false;
@@ -48,6 +49,9 @@ struct PriorityFusionOptions {
           "(h100); empty for no limit");
     visit("kernels-for", kernels_for,
           "whose code generators compile the kernels: xla's or own");
+    visit("xla-prices", xla_prices,
+          "count operations as XLA does, which takes functions for many times "
+          "dearer than they are");
     visit("dots", dots,
           "turn dots without a contraction into loops, and matrix-vector "
           "products into reductions where that saves reading the matrix");
