@@ -195,11 +195,12 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     int64_t& bytes = largest[ProgramOf(stem)];
     bytes = std::max(bytes, file.module.bytes);
   }
+  // In a copy of a folder all times may be equal: higher numbers are newer.
   const auto rank = [&](const Found& file) {
     const absl::string_view stem = StemOf(file.name);
-    return std::make_tuple(file.module.after_optimizations,
-                           largest.at(ProgramOf(stem)), newest.at(stem),
-                           absl::EndsWith(file.name, ".txt"));
+    return std::make_tuple(
+        file.module.after_optimizations, largest.at(ProgramOf(stem)),
+        newest.at(stem), file.module.number, absl::EndsWith(file.name, ".txt"));
   };
   std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
     const auto rank_a = rank(a), rank_b = rank(b);

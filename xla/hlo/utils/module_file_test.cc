@@ -141,6 +141,19 @@ TEST(ModuleFileTest, TakesTheNewestModuleOfTheLargestProgram) {
                                     "the longest text, and the newest"));
 }
 
+// As in a folder that was cloned or unpacked.
+TEST(ModuleFileTest, OfEqualTimesTheHighestNumberIsTheNewest) {
+  const std::string folder = Folder("copied");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const char* number : {"0007", "0021", "0003", "0100"}) {
+    const std::string path = absl::StrCat(
+        folder, "/module_", number, ".jit_step.cpu_after_optimizations.txt");
+    ASSERT_TRUE(WriteFileOrStdout(path, number).ok());
+    std::filesystem::last_write_time(path, now);
+  }
+  EXPECT_EQ(ReadModuleFile(folder)->contents, "0100");
+}
+
 TEST(ModuleFileTest, NamesOfDumpsTellTheDevice) {
   const std::string cpu = "module_0004.jit_f.cpu_after_optimizations.txt";
   EXPECT_EQ(DeviceTypeOfDump(cpu), "cpu");
