@@ -48,6 +48,16 @@ absl::StatusOr<Value> PassOn(const HloCustomCallInstruction& call,
   return Value::Tuple(std::vector<Value>(operands.begin(), operands.end()));
 }
 
+// A call that only says something about its operands.
+absl::StatusOr<Value> Nothing(const HloCustomCallInstruction& call,
+                              absl::Span<const Value>) {
+  if (!ShapeUtil::IsEmptyTuple(call.shape())) {
+    return InvalidArgument("%s makes %s of nothing", call.custom_call_target(),
+                           ShapeUtil::HumanString(call.shape()));
+  }
+  return Value::Tuple({});
+}
+
 // The k largest elements of the last dimension, and their places.
 absl::StatusOr<Value> TopK(const HloCustomCallInstruction& call,
                            absl::Span<const Value> operands) {
@@ -75,9 +85,7 @@ const CustomCallRegistry& CustomCallRegistry::Default() {
           "ResizeBarrier"}) {
       made->Register(target, PassOn);
     }
-    made->Register("xla.sdy.ShardingGroup",
-                   [](const HloCustomCallInstruction&, absl::Span<const Value>)
-                       -> absl::StatusOr<Value> { return Value::Tuple({}); });
+    made->Register("xla.sdy.ShardingGroup", Nothing);
     made->Register("TopK", TopK);
     RegisterSpmdCustomCalls(*made);
     return made;

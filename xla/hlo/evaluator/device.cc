@@ -65,14 +65,9 @@ absl::Status OtherShape(const char* verb, const Value& value,
                                 : "nothing";
   const std::string text = absl::StrCat(verb, " ", found, ", but its shape is ",
                                         ShapeUtil::HumanString(shape));
-  Shape bounds = shape;
-  if (shape.IsArray()) {
-    for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
-      bounds.set_dynamic_dimension(d, true);
-    }
-    if (ArrayHasShape(value, bounds)) return absl::InvalidArgumentError(text);
-  }
-  return absl::InternalError(text);
+  return value.has_value() && value.FitsIn(shape)
+             ? absl::InvalidArgumentError(text)
+             : absl::InternalError(text);
 }
 
 // In mixed precision floats of several types meet in one array: they become of

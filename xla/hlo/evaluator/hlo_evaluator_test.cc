@@ -441,6 +441,21 @@ ENTRY e {
   }
 }
 
+TEST(DeviceTest, MoreStaticTuplesThanSizesAtRunTime) {
+  const auto module = Parse(R"(
+ENTRY e {
+  a = f32[4] parameter(0)
+  n = s32[] constant(3)
+  d = f32[<=4] set-dimension-size(a, n), dimensions={0}
+  ROOT r = (f32[4]) tuple(d)
+})");
+  const Literal a = LiteralUtil::CreateR1<float>({1, 2, 3, 4});
+  const auto result = HloEvaluator().Evaluate(*module, {&a});
+  EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();
+  EXPECT_THAT(result.status().message(),
+              HasSubstr("found a value of shape f32[3] where f32[4]"));
+}
+
 // What a loop carries is updated in place: memory does not grow with trips.
 TEST(DeviceTest, LoopsUpdateInPlace) {
   const auto module = Parse(R"(

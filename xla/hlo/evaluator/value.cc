@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,10 +49,14 @@ bool HasDescendingLayout(const Shape& shape) {
          LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
 }
 
+// Shapes may be more static than sizes at run time turn out to be, which is the
+// module's fault.
 absl::Status Disagreement(const Value& value, const Shape& shape) {
-  return Internal("found a value of shape %s where %s is expected",
-                  ShapeUtil::HumanString(value.StaticShape()),
-                  ShapeUtil::HumanString(shape));
+  const std::string text = absl::StrCat(
+      "found a value of shape ", ShapeUtil::HumanString(value.StaticShape()),
+      " where ", ShapeUtil::HumanString(shape), " is expected");
+  return value.FitsIn(shape) ? absl::InvalidArgumentError(text)
+                             : absl::InternalError(text);
 }
 
 // Copies the array `value` over the array at `index` of `literal`.
@@ -253,6 +260,19 @@ absl::StatusOr<Literal> Value::ToLiteral(const Shape& shape) const {
   ShapeIndex index;
   TF_RETURN_IF_ERROR(CopyInto(*this, literal.shape(), index, literal));
   return literal;
+}
+
+bool Value::FitsIn(const Shape& shape) const {
+  if (shape.IsTuple()) {
+    return IsTuple() && element_count() == shape.tuple_shapes_size() &&
+           absl::c_equal(*elements_, shape.tuple_shapes(),
+                         [](const Value& value, const Shape& part) {
+                           return value.FitsIn(part);
+                         });
+  }
+  if (!shape.IsArray()) return has_value();
+  return IsArray() && type() == shape.element_type() &&
+         absl::c_equal(dims(), shape.dimensions(), std::less_equal<>());
 }
 
 std::vector<Value> Value::TakeElements() && {

@@ -467,14 +467,23 @@ TEST(LockstepTest, HostQueues) {
 
 // The module's fault: its shapes are more static than sizes at run time.
 TEST(LockstepTest, FewerElementsThanTheShapeHas) {
-  const Outcome outcome = Evaluate(1, 2, R"(ENTRY e {
+  for (const auto& [result, message] :
+       {std::pair("s32[2] all-reduce(d)",
+                  "was given s32[1], but its shape is s32[2]"),
+        std::pair("(s32[2], s32[2]) all-reduce(x, d)",
+                  "was given (s32[2], s32[1]), but its shape is (s32[2], "
+                  "s32[2])")}) {
+    const Outcome outcome = Evaluate(1, 2,
+                                     absl::StrCat(R"(ENTRY e {
     x = s32[2] parameter(0)
     n = s32[] constant(1)
     d = s32[<=2] set-dimension-size(x, n), dimensions={0}
-    ROOT r = s32[2] all-reduce(d), to_apply=add, replica_groups={} })");
-  EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
-  EXPECT_THAT(outcome.status.message(),
-              HasSubstr("was given s32[1], but its shape is s32[2]"));
+    ROOT r = )",
+                                                  result, R"(,
+      to_apply=add, replica_groups={} })"));
+    EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
+    EXPECT_THAT(outcome.status.message(), HasSubstr(message));
+  }
 }
 
 TEST(LockstepTest, BadCollectives) {
