@@ -52,6 +52,11 @@ bool IsTaken(const HloInstruction* inst) {
 // The same of a state of the chain that holds `value`. What happens to it there
 // is told by other uses.
 bool IsTakenWithState(const HloValue& value, const HloInstruction* link) {
+  if (absl::c_none_of(value.positions(), [](const HloPosition& position) {
+        return !position.index.empty() && IsTaken(position.instruction);
+      })) {
+    return false;
+  }
   const HloComputation* computation = link->parent();
   for (; link != nullptr && link->parent() == computation;
        link = link->async_chain_next()) {
@@ -210,7 +215,7 @@ bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
 }
 
 bool HloOrdering::UseIsBeforeValueDefinition(
-    const HloUse& use, const HloValue* taken, const HloValue& value,
+    const HloUse& use, const HloValue* used, const HloValue& value,
     const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
     bool use_is_always_before_def_in_same_instr) const {
   const HloInstruction* def = value.defining_instruction();
@@ -236,7 +241,7 @@ bool HloOrdering::UseIsBeforeValueDefinition(
   if (const HloInstruction* link = AsyncLink(user)) {
     const HloInstruction* done = link->async_chain_done();
     if (done != nullptr && !is_context &&
-        (taken == nullptr || !IsTakenWithState(*taken, link))) {
+        (used == nullptr || !IsTakenWithState(*used, link))) {
       end = done;
     }
   }
@@ -267,7 +272,7 @@ bool HloOrdering::UsesBeforeValueDefinition(
     const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
     bool use_is_always_before_def_in_same_instr) const {
   return absl::c_all_of(uses, [&](const HloUse* use) {
-    return UseIsBeforeValueDefinition(*use, /*taken=*/nullptr, value, dataflow,
+    return UseIsBeforeValueDefinition(*use, /*used=*/nullptr, value, dataflow,
                                       alias_info,
                                       use_is_always_before_def_in_same_instr);
   });
@@ -288,15 +293,8 @@ bool HloOrdering::LiveRangeStrictlyBefore(
       return false;
     }
   }
-  const HloValue* taken = absl::c_any_of(a.positions(),
-                                         [](const HloPosition& position) {
-                                           return !position.index.empty() &&
-                                                  IsTaken(position.instruction);
-                                         })
-                              ? &a
-                              : nullptr;
   for (const HloUse& use : a.GetUses()) {
-    if (!UseIsBeforeValueDefinition(use, taken, b, dataflow, alias_info,
+    if (!UseIsBeforeValueDefinition(use, &a, b, dataflow, alias_info,
                                     use_is_always_before_def_in_same_instr)) {
       return false;
     }

@@ -108,9 +108,9 @@ class HloOrdering {
   // Whether `inst` is in `computation` or called only from there.
   bool IsNestedIn(const HloInstruction* inst,
                   const HloComputation* computation) const;
-  // `taken` is what is used, if a loop or a caller takes it; null otherwise.
+  // `used` is the value whose use it is; null if only the use is known.
   bool UseIsBeforeValueDefinition(
-      const HloUse& use, const HloValue* taken, const HloValue& value,
+      const HloUse& use, const HloValue* used, const HloValue& value,
       const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
       bool use_is_always_before_def_in_same_instr) const;
 };
