@@ -468,9 +468,16 @@ class CopyInsertionRandomTest : public ::testing::Test {
     // Before: some are wrong.
     auto untouched = module->Clone();
     Schedule(untouched.get(), ScheduleAlgorithm::kDfs);
-    auto wrong = EvaluateInSharedMemory(*untouched, *inputs, alias_info);
-    wrong_ += !wrong.ok() || !(*wrong == *expected);
-    interfering_ += !CheckNoInterference(*untouched, alias_info).ok();
+    bool is_wrong = false;
+    for (bool run_late : {false, true}) {
+      auto result =
+          EvaluateInSharedMemory(*untouched, *inputs, alias_info, {run_late});
+      is_wrong |= !result.ok() || !(*result == *expected);
+    }
+    const bool interferes = !CheckNoInterference(*untouched, alias_info).ok();
+    ASSERT_TRUE(interferes || !is_wrong) << untouched->ToString();
+    wrong_ += is_wrong;
+    interfering_ += interferes;
 
     // In the order of a schedule.
     auto copied = CopyInsertion(&alias_info).Run(untouched.get());
@@ -520,7 +527,6 @@ TEST_F(CopyInsertionRandomTest, LoopsAndAliases) {
   }
   // The checkers see what is wrong, and there is something to see.
   EXPECT_GT(wrong_, modules / 4);
-  EXPECT_GE(interfering_, wrong_);
   EXPECT_GT(changed_, modules / 2);
   std::printf("%d modules, %d interfere before, %d of them compute wrong\n",
               static_cast<int>(modules), static_cast<int>(interfering_),
@@ -549,7 +555,6 @@ TEST_F(CopyInsertionRandomTest, States) {
     RunOn(std::move(module), alias_info);
   }
   EXPECT_GT(wrong_, modules / 4);
-  EXPECT_GE(interfering_, wrong_);
   EXPECT_GT(changed_, modules / 2);
 }
 
