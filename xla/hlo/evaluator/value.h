@@ -147,8 +147,8 @@ class Value {
 
   // An empty shape with the value's types and sizes: f32[2,3].
   Shape StaticShape() const;
-  // Whether it has this shape except for sizes, which may be smaller. Looks into
-  // tuples.
+  // Whether it has this shape except for sizes, which may be smaller. Looks
+  // into tuples.
   bool FitsIn(const Shape& shape) const;
 
  private:

@@ -164,6 +164,7 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     DumpedModule module;
     std::string name;
     fs::file_time_type time;
+    std::tuple<bool, int64_t, fs::file_time_type, int, bool> rank;
   };
   std::vector<Found> found;
   std::error_code error, ignored;
@@ -177,7 +178,8 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
                       absl::StrContains(name, "after_optimizations"),
                       static_cast<int64_t>(it->file_size(ignored))},
                      name,
-                     fs::last_write_time(it->path(), ignored)});
+                     fs::last_write_time(it->path(), ignored),
+                     {}});
   }
   if (error) {
     return absl::InvalidArgumentError(
@@ -195,16 +197,16 @@ absl::StatusOr<std::vector<DumpedModule>> ListDumpedModules(
     int64_t& bytes = largest[ProgramOf(stem)];
     bytes = std::max(bytes, file.module.bytes);
   }
-  // In a copy of a folder all times may be equal: higher numbers are newer.
-  const auto rank = [&](const Found& file) {
+  // Before sorting, which moves the names. In a copy of a folder all times may
+  // be equal: higher numbers are newer.
+  for (Found& file : found) {
     const absl::string_view stem = StemOf(file.name);
-    return std::make_tuple(
-        file.module.after_optimizations, largest.at(ProgramOf(stem)),
-        newest.at(stem), file.module.number, absl::EndsWith(file.name, ".txt"));
-  };
-  std::sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
-    const auto rank_a = rank(a), rank_b = rank(b);
-    return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
+    file.rank = {file.module.after_optimizations, largest.at(ProgramOf(stem)),
+                 newest.at(stem), file.module.number,
+                 absl::EndsWith(file.name, ".txt")};
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.name < b.name;
   });
   std::vector<DumpedModule> modules;
   for (Found& file : found) modules.push_back(std::move(file.module));

@@ -141,6 +141,23 @@ TEST(ModuleFileTest, TakesTheNewestModuleOfTheLargestProgram) {
                                     "the longest text, and the newest"));
 }
 
+// Short names live in strings that are sorted.
+TEST(ModuleFileTest, ListsModulesWithShortNames) {
+  const std::string folder = Folder("short");
+  std::vector<std::string> paths;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    const std::string path = absl::StrCat(folder, "/", name, ".hlo");
+    paths.push_back(path);
+    ASSERT_TRUE(WriteFileOrStdout(path, std::string(paths.size(), 'x')).ok());
+  }
+  const auto modules = ListDumpedModules(folder);
+  std::vector<std::string> listed;
+  for (const DumpedModule& module : *modules) {
+    listed.insert(listed.begin(), module.path);
+  }
+  EXPECT_EQ(listed, paths);
+}
+
 // As in a folder that was cloned or unpacked.
 TEST(ModuleFileTest, OfEqualTimesTheHighestNumberIsTheNewest) {
   const std::string folder = Folder("copied");
