@@ -105,13 +105,31 @@ HloInstruction* PutTogether(const HloInstruction& concat,
                 CreateBroadcast(TableLookup(table, S32, state.partition_id, b),
                                 index_shape.dimensions(), b),
                 b);
+  // Iotas may be large: of them, too, there is only what a shard gets.
+  const auto piece_of_iota = [&](const HloInstruction* iota, int64_t low) {
+    const PrimitiveType type = iota->shape().element_type();
+    if (iota->dimensions(0) != dim) {
+      const Shape whole = ShapeUtil::ChangeElementType(concat.shape(), type);
+      return AddIota(
+          HloInstruction::CreateIota(whole, iota->dimensions(0)).get(), cut,
+          state.partition_id, b);
+    }
+    return AddConvert(AddBinary(HloOpcode::kSubtract, index,
+                                CreateBroadcast(CreateR0(low, S32, b),
+                                                index_shape.dimensions(), b),
+                                b),
+                      type, b);
+  };
   HloInstruction* result = nullptr;
   for (int64_t i = operands.size() - 1; i >= 0; --i) {
     const Shape& shape = operands[i].base_shape();
-    HloInstruction* piece = FetchWindows(
-        operands[i].Reshard(SourceOfWindows(shape, operands[i].sharding(), cut,
-                                            concat.shape(), places[i])),
-        cut, concat.shape(), places[i], nullptr);
+    HloInstruction* piece =
+        concat.operand(i)->opcode() == HloOpcode::kIota
+            ? piece_of_iota(concat.operand(i), places[i][dim].low)
+            : FetchWindows(operands[i].Reshard(
+                               SourceOfWindows(shape, operands[i].sharding(),
+                                               cut, concat.shape(), places[i])),
+                           cut, concat.shape(), places[i], nullptr);
     if (result == nullptr) {
       result = piece;
       continue;

@@ -134,13 +134,6 @@ void AddCandidatesOfMoved(int64_t num_factors, const FactorTensor& tensor,
   }
 }
 
-// Whether shards are equal, though maybe on other devices.
-bool HaveSameTiles(const HloSharding& a, const HloSharding& b) {
-  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
-         a.subgroup_types() == b.subgroup_types() &&
-         a.dimensions() == b.dimensions();
-}
-
 // Devices that have copies of an operand cut another factor among them, which
 // takes nothing of that operand.
 //
@@ -288,7 +281,7 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
       sum.scattered_to = MapShardingDims(merged, moved);
       if (sum.scattered_to == result.sharding) return sum;
       if (elsewhere.has_value() || result.addends.has_value() ||
-          !HaveSameTiles(sum.scattered_to, result.sharding)) {
+          !HaveTheSameTiles(sum.scattered_to, result.sharding)) {
         continue;
       }
       const double rest = addends / parts;

@@ -100,12 +100,6 @@ struct DeviceOrder {
   std::vector<int64_t> devices, places;
 };
 
-bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b) {
-  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
-         a.subgroup_types() == b.subgroup_types() &&
-         a.tile_assignment().dimensions() == b.tile_assignment().dimensions();
-}
-
 double BytesOfShard(const Shape& shape, const HloSharding& sharding) {
   return ShapeSizeInBytes(MakePartitionedShape(shape, sharding));
 }
@@ -247,6 +241,12 @@ bool PiecesPay(const PiecePlan& pieces, const ReshardRoute& other) {
 }
 
 }  // namespace
+
+bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b) {
+  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
+         a.subgroup_types() == b.subgroup_types() &&
+         a.tile_assignment().dimensions() == b.tile_assignment().dimensions();
+}
 
 ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
                               const HloSharding& to) {

@@ -32,6 +32,9 @@ struct ReshardRoute {
   double bytes = 0;
 };
 
+// Whether shards are equal, though maybe on other devices.
+bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b);
+
 // The cheapest that is found. Both are leaves, replicated or tiled.
 ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
                               const HloSharding& to);
