@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -31,6 +32,9 @@ bool HasUnequalPadding(const HloInstruction& inst) {
          !inst.shape().is_dynamic() && !inst.operand(0)->shape().is_dynamic() &&
          // A window that fits nowhere may fit with more padding.
          !ShapeUtil::IsZeroElementArray(inst.shape()) &&
+         // Nothing of a type without 0 can be padded.
+         primitive_util::HasPositiveZero(
+             inst.operand(0)->shape().element_type()) &&
          !window_util::HasSymmetricPadding(inst.window()) &&
          !window_util::HasNegativePadding(inst.window()) &&
          !(IsDilated(inst) && window_util::HasStride(inst.window()));
@@ -39,7 +43,8 @@ bool HasUnequalPadding(const HloInstruction& inst) {
 // The gradient of a convolution by its input, which the library takes as one.
 bool IsInputGradient(const HloInstruction& convolution) {
   return IsDilated(convolution) ||
-         convolution.operand(1)->opcode() == HloOpcode::kReverse;
+         (convolution.operand(1)->opcode() == HloOpcode::kReverse &&
+          !window_util::HasStride(convolution.window()));
 }
 
 // Has more padding than the original, and a result to cut.

@@ -25,7 +25,8 @@ namespace xla {
 //           slice(c), slice={[0:1], [0:8], [0:3]}
 //
 // Leaves alone: negative padding, dilated inputs with strides, empty results,
-// sparse factors, dynamic shapes, control dependencies. O(instructions).
+// types without 0, sparse factors, dynamic shapes, control dependencies.
+// O(instructions).
 class ConvPaddingLegalization : public HloModulePass {
  public:
   absl::string_view name() const override {

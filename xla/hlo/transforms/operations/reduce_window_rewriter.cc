@@ -98,6 +98,11 @@ std::optional<Running> OfScan(HloInstruction* inst) {
                  scan->is_reverse(), *kind};
 }
 
+bool HasDefaultLayout(const Shape& shape) {
+  return shape.has_layout() &&
+         shape.layout() == LayoutUtil::GetDefaultLayoutForShape(shape);
+}
+
 std::optional<Running> Match(HloInstruction* inst) {
   std::optional<Running> running;
   if (inst->HasControlDependencies()) return std::nullopt;
@@ -105,11 +110,14 @@ std::optional<Running> Match(HloInstruction* inst) {
   if (inst->opcode() == HloOpcode::kScan) running = OfScan(inst);
   if (!running.has_value()) return std::nullopt;
   const Shape& shape = running->input->shape();
+  const Shape& result =
+      inst->shape().IsTuple() ? inst->shape().tuple_shapes(0) : inst->shape();
   if (shape.is_dynamic() || shape.dimensions(running->dimension) <= kBlock ||
       ShapeUtil::IsZeroElementArray(shape) ||
-      !LayoutUtil::IsMonotonicWithDim0Major(shape.layout()) ||
-      (inst->shape().IsArray() &&
-       !LayoutUtil::IsMonotonicWithDim0Major(inst->shape().layout()))) {
+      // Sums may be of another type than what they are of.
+      !ShapeUtil::SameElementType(shape, result) ||
+      !ShapeUtil::SameElementType(shape, inst->operand(1)->shape()) ||
+      !HasDefaultLayout(shape) || !HasDefaultLayout(result)) {
     return std::nullopt;
   }
   return running;
@@ -129,6 +137,7 @@ class Builder {
         GetReductionIdentity(running.kind, type)->Clone()));
     reducer_ = original->GetModule()->AddEmbeddedComputation(
         MakeReductionComputation(running.kind, type));
+    reducer_->SetExecutionThread(computation_->execution_thread());
   }
 
   HloInstruction* RunningResults(HloInstruction* input, int64_t d) {
