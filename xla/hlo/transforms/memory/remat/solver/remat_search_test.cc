@@ -347,6 +347,20 @@ TEST(RematEagerTest, RunsEarlyWhatFreesMemory) {
   EXPECT_LE(after.peak_bytes, 0.55 * static_cast<double>(before.peak_bytes));
 }
 
+// 4 makes less than the value that it frees; 2 and 3 make more.
+TEST(RematEagerTest, LeavesWhatMakesMoreThanItFrees) {
+  RematProblem problem;
+  AddNode(&problem, 1, false, 0, {});
+  AddNode(&problem, 1, true, 100, {0});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 500, {2});
+  AddNode(&problem, 1, true, 20, {1});
+  AddNode(&problem, 1, true, 5, {3, 4});
+  problem.outputs = {5};
+  EXPECT_EQ(EagerProgram(problem, problem.order),
+            std::vector<NodeId>({0, 1, 4, 2, 3, 5}));
+}
+
 // What may not run again, or works in the memory of others, stays.
 TEST(RematEagerTest, LeavesOthersWhereTheyAre) {
   RematProblem problem = LateGradients(10);
