@@ -125,7 +125,7 @@ absl::Status LimitSearch::RunShares(int64_t limit_bytes) {
   }
   trials_.SetTarget(limit_bytes);
   const bool hopeless = missed_ > 0 && limit_bytes <= last_;
-  if (!trials_.Met() && !hopeless &&
+  if ((!trials_.Met() || IsCostly()) && !hopeless &&
       !absl::c_linear_search(limits_, limit_bytes)) {
     TF_RETURN_IF_ERROR(RunFor(limit_bytes));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,22 +35,38 @@ absl::Status CheckArguments(const HloModule& module,
 }
 
 // Where the buffers of a plan do not fit in the limit, plans are searched for
-// limits that are lower by the excess, at most this often.
+// limits that are lower by the excess, at most this often: until one fits, and
+// takes not much longer than the one that did not.
 constexpr int kPlacedRounds = 3;
+constexpr double kPlacedSeconds = 1.01;
 
 // The best plan for the limit. Without a module: the module as it is.
 absl::StatusOr<Candidate> FindBest(const RematPlanOptions& options,
                                    RematTrials* trials) {
   remat_plan::LimitSearch search(options, trials);
   int64_t aim = options.limit_bytes;
+  // The fastest that fits. Out of the way of plans that look better, until it
+  // is known whether they fit.
+  std::optional<Candidate> fitting;
   for (int round = 0;; ++round) {
     trials->SetTarget(aim);
-    if (!trials->Met()) TF_RETURN_IF_ERROR(search.Run(aim));
+    if (round > 0 || !trials->Met()) TF_RETURN_IF_ERROR(search.Run(aim));
     trials->SetTarget(options.limit_bytes);
+    const double hoped_seconds = trials->best().work.seconds;
     TF_ASSIGN_OR_RETURN(const int64_t excess, trials->PlaceBest());
-    if (trials->Met() || excess == 0 || round == kPlacedRounds) break;
     aim -= excess;
-    if (aim <= 0) break;
+    if (excess == 0 || round == kPlacedRounds || aim <= 0) break;
+    if (!trials->Met()) continue;
+    const double seconds = trials->best().work.seconds;
+    if (seconds <= kPlacedSeconds * hoped_seconds) break;
+    Candidate best = trials->TakeBest();
+    if (!fitting.has_value() || seconds < fitting->outcome.work.seconds) {
+      fitting = std::move(best);
+    }
+  }
+  if (fitting.has_value()) {
+    trials->Offer(*std::move(fitting));
+    trials->SetTarget(options.limit_bytes);
   }
   Candidate best = trials->TakeBest();
   // More work for no less memory is no help.

@@ -162,7 +162,8 @@ RematTrials::FindLoopVariants() {
 
 void RematTrials::SetTarget(int64_t limit_bytes) {
   target_ = limit_bytes;
-  best_ = frontier_.BestFor(limit_bytes)->outcome;
+  const Candidate* best = frontier_.BestFor(limit_bytes);
+  best_ = best != nullptr ? best->outcome : base().outcome;
   useless_seconds_ = std::numeric_limits<double>::infinity();
   for (auto& prepared : prepared_) prepared->seconds_for_limit.reset();
 }
@@ -224,7 +225,8 @@ absl::Status RematTrials::OfferModule(const std::string& method,
 
 absl::StatusOr<int64_t> RematTrials::PlaceBest() {
   int64_t least_excess = 0;
-  while (options_.placed && !frontier_.BestFor(target_)->placed) {
+  const auto next = [&] { return frontier_.BestFor(target_); };
+  while (options_.placed && next() != nullptr && !next()->placed) {
     Candidate best = frontier_.TakeBestFor(target_);
     const bool met = best.outcome.peak_bytes <= target_;
     const HloModule* module = best.rewritten();

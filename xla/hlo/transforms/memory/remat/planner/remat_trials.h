@@ -130,8 +130,12 @@ class RematTrials {
   // those rejected exceeds the target; 0: none was rejected.
   absl::StatusOr<int64_t> PlaceBest();
 
-  // The best one for the target; call last.
+  // The best one for the target, removed from those that are known. There must
+  // be one.
   Candidate TakeBest() { return frontier_.TakeBestFor(target_); }
+  // Adds one to those that are known. Returns whether it reads the values that
+  // it should.
+  bool Offer(Candidate candidate);
 
  private:
   absl::StatusOr<int64_t> Peak(const HloModule& module) const;
@@ -150,8 +154,6 @@ class RematTrials {
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
-  // Returns whether it reads the values that it should.
-  bool Offer(Candidate candidate);
   // The result of another way to rewrite a copy of the module.
   absl::Status OfferModule(const std::string& method,
                            std::unique_ptr<HloModule> module);
