@@ -115,13 +115,13 @@ TEST(ModuleFileTest, TakesTheNewestModuleOfTheLargestProgram) {
   const std::string folder = Folder("again");
   const auto now = std::filesystem::file_time_type::clock::now();
   int seconds = 0;
-  // In the order in which they were written.
+  // In the order in which they were written; a new process counts from 0.
   for (const auto& [name, contents] :
-       {std::pair("module_0007.jit_step.cpu_after_optimizations.txt",
+       {std::pair("module_0021.jit_step.cpu_after_optimizations.txt",
                   "the step before it took less"),
-        std::pair("module_0021.jit_step.cpu_after_optimizations.txt",
+        std::pair("module_0007.jit_step.cpu_after_optimizations.txt",
                   "the step now"),
-        std::pair("module_0021.jit_step.cpu_after_optimizations.hlo.pb",
+        std::pair("module_0007.jit_step.cpu_after_optimizations.hlo.pb",
                   "the step now as a proto"),
         std::pair("module_0022.jit_add.cpu_after_optimizations.txt", "small"),
         std::pair("module_0023.jit_step.before_optimizations.txt",
