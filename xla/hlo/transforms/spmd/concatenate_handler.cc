@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,7 +52,10 @@ bool PiecesTakeLess(const HloInstruction& concat,
   const HloSharding wanted = concat.sharding().IsSingleDeviceLeaf()
                                  ? HloSharding::Replicate()
                                  : concat.sharding();
+  // Shards compare indices, which are s32.
   if (concat.operand_count() > kMostPieces ||
+      concat.shape().dimensions(concat.concatenate_dimension()) - 1 >
+          std::numeric_limits<int32_t>::max() ||
       ShardCountAtDim(cut, concat.concatenate_dimension()) == 1 ||
       !IsPriced(cut) || !IsPriced(whole) || !IsPriced(wanted)) {
     return false;
