@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -13,7 +14,6 @@
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
-#include "xla/status_macros.h"
 #include "xla/util.h"
 #include "xla/window_util.h"
 #include "xla/xla_data.pb.h"
@@ -30,6 +30,7 @@ bool HasUnequalPadding(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kConvolution &&
          inst.operand_count() == 2 && !inst.HasControlDependencies() &&
          !inst.shape().is_dynamic() && !inst.operand(0)->shape().is_dynamic() &&
+         !inst.operand(1)->shape().is_dynamic() &&
          // A window that fits nowhere may fit with more padding.
          !ShapeUtil::IsZeroElementArray(inst.shape()) &&
          // Nothing of a type without 0 can be padded.
@@ -112,26 +113,16 @@ HloInstruction* LegalForward(HloConvolutionInstruction* convolution) {
 
 }  // namespace
 
-absl::StatusOr<bool> ConvPaddingLegalization::RunImpl(
-    HloModule* module,
-    const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  bool changed = false;
-  for (HloComputation* computation :
-       module->MakeNonfusionComputations(execution_threads)) {
-    if (computation->IsAsyncComputation()) continue;
-    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      if (!HasUnequalPadding(*inst)) continue;
-      auto* convolution = Cast<HloConvolutionInstruction>(inst);
-      TF_RETURN_IF_ERROR(computation->ReplaceInstruction(
-          inst, IsInputGradient(*inst) ? LegalGradient(convolution)
-                                       : LegalForward(convolution)));
-      changed = true;
-    }
-  }
-  if (changed && module->has_schedule()) {
-    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
-  }
-  return changed;
+bool ConvPaddingLegalization::InstructionMatchesPattern(
+    HloInstruction* instruction) {
+  return HasUnequalPadding(*instruction);
+}
+
+absl::StatusOr<HloInstruction*> ConvPaddingLegalization::ExpandInstruction(
+    HloInstruction* instruction) {
+  auto* convolution = Cast<HloConvolutionInstruction>(instruction);
+  return IsInputGradient(*instruction) ? LegalGradient(convolution)
+                                       : LegalForward(convolution);
 }
 
 }  // namespace xla

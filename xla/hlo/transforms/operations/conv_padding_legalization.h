@@ -1,11 +1,10 @@
 #ifndef XLA_HLO_TRANSFORMS_OPERATIONS_CONV_PADDING_LEGALIZATION_H_
 #define XLA_HLO_TRANSFORMS_OPERATIONS_CONV_PADDING_LEGALIZATION_H_
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/operations/op_expander_pass.h"
 
 namespace xla {
 
@@ -27,16 +26,16 @@ namespace xla {
 // Leaves alone: negative padding, dilated inputs with strides, empty results,
 // types without 0, sparse factors, dynamic shapes, control dependencies.
 // O(instructions).
-class ConvPaddingLegalization : public HloModulePass {
+class ConvPaddingLegalization : public OpExpanderPass {
  public:
   absl::string_view name() const override {
     return "conv-padding-legalization";
   }
 
  protected:
-  absl::StatusOr<bool> RunImpl(
-      HloModule* module,
-      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+  bool InstructionMatchesPattern(HloInstruction* instruction) override;
+  absl::StatusOr<HloInstruction*> ExpandInstruction(
+      HloInstruction* instruction) override;
 };
 
 }  // namespace xla

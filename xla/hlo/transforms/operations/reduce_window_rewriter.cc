@@ -30,6 +30,7 @@ constexpr int64_t kBlock = 16;
 // Running results of `input` along a dimension, from its end if reverse.
 struct Running {
   HloInstruction* input;
+  const HloInstruction* sum;  // In the function that is applied.
   int64_t dimension;
   bool reverse;
   ReductionKind kind;
@@ -73,7 +74,8 @@ std::optional<Running> OfWindow(HloInstruction* inst) {
       (!forward && !reverse)) {
     return std::nullopt;
   }
-  return Running{inst->mutable_operand(0), *dimension, reverse, *kind};
+  return Running{inst->mutable_operand(0), inst->to_apply()->root_instruction(),
+                 *dimension, reverse, *kind};
 }
 
 std::optional<Running> OfScan(HloInstruction* inst) {
@@ -94,7 +96,7 @@ std::optional<Running> OfScan(HloInstruction* inst) {
   if (!kind.has_value() || !IsIdentity(*inst->operand(1), *kind)) {
     return std::nullopt;
   }
-  return Running{inst->mutable_operand(0), scan->scan_dimension(),
+  return Running{inst->mutable_operand(0), sum, scan->scan_dimension(),
                  scan->is_reverse(), *kind};
 }
 
@@ -112,10 +114,16 @@ std::optional<Running> Match(HloInstruction* inst) {
   const Shape& shape = running->input->shape();
   const Shape& result =
       inst->shape().IsTuple() ? inst->shape().tuple_shapes(0) : inst->shape();
-  if (shape.is_dynamic() || shape.dimensions(running->dimension) <= kBlock ||
+  const Shape& last = inst->shape().IsTuple()
+                          ? inst->shape().tuple_shapes().back()
+                          : inst->shape();
+  if (shape.is_dynamic() || inst->shape().is_dynamic() ||
+      shape.dimensions(running->dimension) <= kBlock ||
       ShapeUtil::IsZeroElementArray(shape) ||
-      // Sums may be of another type than what they are of.
+      // Sums may be of another type than what they are of, or computed in one.
       !ShapeUtil::SameElementType(shape, result) ||
+      !ShapeUtil::SameElementType(shape, last) ||
+      !ShapeUtil::SameElementType(shape, running->sum->shape()) ||
       !ShapeUtil::SameElementType(shape, inst->operand(1)->shape()) ||
       !HasDefaultLayout(shape) || !HasDefaultLayout(result)) {
     return std::nullopt;
