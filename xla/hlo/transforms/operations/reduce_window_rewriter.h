@@ -23,8 +23,8 @@ namespace xla {
 // such windows, too; their carry is the last sum. Rounds floats differently.
 //
 // Leaves alone: other reducers, initial values that are not the identity,
-// several results, dynamic shapes, other layouts than the default, control
-// dependencies. O(log n) instructions for each.
+// several results, sums of another type, dynamic shapes, other layouts than the
+// default, control dependencies. O(log n) instructions for each.
 class ReduceWindowRewriter : public OpExpanderPass {
  public:
   absl::string_view name() const override { return "reduce-window-rewriter"; }
