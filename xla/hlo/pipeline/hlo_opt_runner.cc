@@ -219,6 +219,7 @@ void HloOptRunner::AddChecks() {
     MeaningOptions meaning;
     meaning.seeds = options_.check_equivalent;
     meaning.max_work = options_.max_equivalence_work;
+    meaning.max_work_flag = "--max-equivalence-work";
     pipeline_.AddInstrumentation(std::make_shared<CheckEquivalent>(
         meaning, [this](absl::string_view text) {
           if (options_.equivalence_notes.empty()) {

@@ -155,15 +155,6 @@ absl::StatusOr<std::optional<LiteralDifference>> Compare(
              : FindDifferenceByType(expected, actual, options.tolerance_scale);
 }
 
-absl::Status CheckWork(const HloModule& module, const MeaningOptions& options) {
-  if (options.max_work < 0) return absl::OkStatus();
-  const int64_t work = EstimateWork(module);
-  if (work <= options.max_work) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("a run takes about ", work,
-                                               " operations; the cap is ",
-                                               options.max_work));
-}
-
 // The steps that the first module may take.
 int64_t StepsWithin(const MeaningOptions& options) {
   if (options.max_work < 0) return options.max_steps;
@@ -239,6 +230,18 @@ int64_t EstimateWork(const HloModule& module) {
                         static_cast<double>(DeviceCount(module));
   return result < 1e18 ? static_cast<int64_t>(result)
                        : std::numeric_limits<int64_t>::max();
+}
+
+absl::Status CheckWork(const HloModule& module, const MeaningOptions& options) {
+  if (options.max_work < 0) return absl::OkStatus();
+  const int64_t work = EstimateWork(module);
+  if (work <= options.max_work) return absl::OkStatus();
+  std::string text = absl::StrCat("a run takes about ", work,
+                                  " operations; the cap is ", options.max_work);
+  if (!options.max_work_flag.empty()) {
+    absl::StrAppend(&text, " (", options.max_work_flag, ")");
+  }
+  return absl::UnimplementedError(text);
 }
 
 namespace {

@@ -24,6 +24,8 @@ struct MeaningOptions {
   // Modules above this estimate are not run (see EstimateWork), nor further
   // than max_work / 20 instructions on a device (at least 1000); -1: no cap.
   int64_t max_work = -1;
+  // The flag that sets max_work, for messages: --max-flops.
+  std::string max_work_flag;
   int64_t max_steps = 10'000'000;
   int64_t memory_limit_bytes = int64_t{4} << 30;
 };
@@ -32,6 +34,9 @@ struct MeaningOptions {
 // elements written, products of dots and convolutions, elements reduced; bodies
 // of loops count 16 times. Saturates. Linear in the module.
 int64_t EstimateWork(const HloModule& module);
+
+// Unimplemented for modules above options.max_work.
+absl::Status CheckWork(const HloModule& module, const MeaningOptions& options);
 
 // Unimplemented for modules whose result is not a function of their inputs
 // (rng, infeed, messages from the host), or whose constants are elided.

@@ -282,15 +282,8 @@ absl::StatusOr<std::unique_ptr<ShardedMeaning>> ShardedMeaning::Make(
   if (HasManualRegions(whole)) {
     meaning->whole_partitions_ = meaning->partitions_;
   }
-  if (options.max_work >= 0) {
-    // EstimateWork counts every device of the header.
-    const int64_t work = EstimateWork(whole);
-    if (work > options.max_work) {
-      return absl::UnimplementedError(absl::StrCat("a run takes about ", work,
-                                                   " operations; the cap is ",
-                                                   options.max_work));
-    }
-  }
+  // The estimate counts every device of the header.
+  TF_RETURN_IF_ERROR(CheckWork(whole, options));
   for (int64_t seed = 0; seed < options.seeds; ++seed) {
     TF_ASSIGN_OR_RETURN(DeviceLiterals inputs,
                         GenerateDeviceInputs(whole, meaning->replicas_, seed,

@@ -110,6 +110,7 @@ class Experiment {
     meaning_options.seeds = options_.seeds;
     meaning_options.max_work =
         options_.max_flops < 0 ? -1 : static_cast<int64_t>(options_.max_flops);
+    meaning_options.max_work_flag = "--max-flops";
     meaning_options.memory_limit_bytes = options_.max_memory_mib << 20;
     // Not being able to compare is not the property.
     absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
