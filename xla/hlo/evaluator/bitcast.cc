@@ -67,6 +67,8 @@ bool IsByteSized(PrimitiveType type) {
 
 // Several elements of such an array share a byte.
 bool IsPacked(const Shape& shape) {
+  // Scalars may have no layout.
+  if (!shape.has_layout()) return false;
   const int64_t bits = shape.layout().element_size_in_bits();
   return bits > 0 && bits < 8 &&
          literal_internal::IsPackable(shape.element_type());

@@ -162,6 +162,8 @@ TEST(HloEvaluatorTest, BitcastsOfArraysNeedLayouts) {
   EXPECT_EQ(bitcast(array.get(), ShapeUtil::MakeShape(F32, {6})),
             "{1, 2, 3, 4, 5, 6}");
   EXPECT_EQ(bitcast(scalar.get(), Shape(F32, std::vector<int64_t>{})), "7");
+  EXPECT_EQ(bitcast(scalar.get(), Shape(S32, std::vector<int64_t>{})),
+            "1088421888");
   array->mutable_shape()->clear_layout();
   EXPECT_THAT(bitcast(array.get(), ShapeUtil::MakeShape(F32, {6})),
               HasSubstr("without a layout"));
