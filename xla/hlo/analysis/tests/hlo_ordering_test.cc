@@ -48,13 +48,17 @@ class HloOrderingTest : public ::testing::Test {
   bool DefinedBefore(absl::string_view a, absl::string_view b) {
     return ordering_->IsDefinedBefore(Value(a), Value(b));
   }
+  bool StrictlyBefore(const HloValue& a, const HloValue& b) {
+    return ordering_->LiveRangeStrictlyBefore(a, b, *dataflow_, &alias_info_);
+  }
   bool StrictlyBefore(absl::string_view a, absl::string_view b) {
-    return ordering_->LiveRangeStrictlyBefore(Value(a), Value(b), *dataflow_,
-                                              &alias_info_);
+    return StrictlyBefore(Value(a), Value(b));
+  }
+  bool Interfere(const HloValue& a, const HloValue& b) {
+    return ordering_->MayInterfere(a, b, *dataflow_, &alias_info_);
   }
   bool Interfere(absl::string_view a, absl::string_view b) {
-    return ordering_->MayInterfere(Value(a), Value(b), *dataflow_,
-                                   &alias_info_);
+    return Interfere(Value(a), Value(b));
   }
   bool UsesBefore(const HloValue& a, const HloValue& b) {
     std::vector<const HloUse*> uses;
@@ -509,13 +513,10 @@ ENTRY e {
 TEST_F(HloOrderingTest, StateThatALoopTakes) {
   Parse(kPipelined);
   const HloValue& taken = Value("s", {1, 0, 0});
-  auto interferes = [&](const HloValue& a, absl::string_view b) {
-    return ordering_->MayInterfere(a, Value(b), *dataflow_, &alias_info_);
-  };
   // The loop has an operand of its own for what x was the operand of.
   EXPECT_TRUE(StrictlyBefore("x", "early"));
-  EXPECT_TRUE(interferes(taken, "early"));
-  EXPECT_FALSE(interferes(taken, "late"));
+  EXPECT_TRUE(Interfere(taken, Value("early")));
+  EXPECT_FALSE(Interfere(taken, Value("late")));
   // What is started there reads its operand until the loop takes it again.
   EXPECT_TRUE(Interfere("late", "last"));
   EXPECT_FALSE(Interfere("late", "done"));
@@ -540,13 +541,29 @@ ENTRY e {
   done = f32[4] async-done(update)
   ROOT t = (f32[4], f32[4]) tuple(between, done)
 })");
-  auto strictly_before = [&](const HloValue& a, const HloValue& b) {
-    return ordering_->LiveRangeStrictlyBefore(a, b, *dataflow_, &alias_info_);
-  };
-  EXPECT_TRUE(strictly_before(Value("start", {2}), Value("update", {2})));
-  EXPECT_TRUE(strictly_before(Value("start", {2}), Value("between")));
-  EXPECT_FALSE(strictly_before(Value("update", {2}), Value("between")));
-  EXPECT_FALSE(strictly_before(Value("n"), Value("between")));
+  EXPECT_TRUE(StrictlyBefore(Value("start", {2}), Value("update", {2})));
+  EXPECT_TRUE(StrictlyBefore(Value("start", {2}), Value("between")));
+  EXPECT_FALSE(StrictlyBefore(Value("update", {2}), Value("between")));
+  EXPECT_FALSE(StrictlyBefore("n", "between"));
+}
+
+// What a state does not show yet is there until the end as well.
+TEST_F(HloOrderingTest, ResultsThatAStateDoesNotShow) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+wrapped { a = f32[4] parameter(0)
+  v = f32[4] negate(a)
+  n = f32[4] sine(v)
+  ROOT both = (f32[4], f32[4]) tuple(v, n) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  start = ((f32[4]), (), u32[]) async-start(x), calls=wrapped
+  between = f32[4] sine(x)
+  done = (f32[4], f32[4]) async-done(start)
+  d = f32[4] get-tuple-element(done), index=1
+  ROOT t = (f32[4], f32[4]) tuple(between, d)
+})");
+  EXPECT_TRUE(Interfere("v", "between"));
 }
 
 }  // namespace
