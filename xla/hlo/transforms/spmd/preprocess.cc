@@ -80,7 +80,7 @@ bool HandsAddendsOn(const HloInstruction& hlo) {
 }
 
 // `value`, as addends where the sharding says so; of a tuple a tuple of its
-// elements, those as addends that shall be.
+// elements, which has that sharding.
 HloInstruction* AsAddends(HloInstruction* value, const HloSharding& sharding) {
   if (!HasUnreduced(sharding)) return value;
   const Shape& shape = value->shape();
@@ -91,7 +91,7 @@ HloInstruction* AsAddends(HloInstruction* value, const HloSharding& sharding) {
     HloInstruction* element = computation->AddInstruction(
         HloInstruction::CreateGetTupleElement(shape.tuple_shapes(i), value, i));
     element->set_sharding(value->sharding().GetSubSharding(shape, {i}));
-    elements.push_back(AsAddends(element, sharding.GetSubSharding(shape, {i})));
+    elements.push_back(element);
   }
   HloInstruction* tuple =
       computation->AddInstruction(HloInstruction::CreateTuple(elements));
