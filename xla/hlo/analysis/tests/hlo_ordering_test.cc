@@ -554,10 +554,12 @@ HloModule m, is_scheduled=true
 wrapped { a = f32[4] parameter(0)
   v = f32[4] negate(a)
   n = f32[4] sine(v)
-  ROOT both = (f32[4], f32[4]) tuple(v, n) }
+  ROOT both = (f32[4], f32[4]) tuple(v, n)
+}, execution_thread="other"
 ENTRY e {
   x = f32[4] parameter(0)
-  start = ((f32[4]), (), u32[]) async-start(x), calls=wrapped
+  start = ((f32[4]), (), u32[]) async-start(x), async_execution_thread="other",
+    calls=wrapped
   between = f32[4] sine(x)
   done = (f32[4], f32[4]) async-done(start)
   d = f32[4] get-tuple-element(done), index=1

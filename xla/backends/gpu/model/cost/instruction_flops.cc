@@ -169,7 +169,7 @@ double FlopsPerElementInXla(HloOpcode opcode, PrimitiveType type) {
     if (opcode == HloOpcode::kDivide && primitive_util::IsIntegralType(type)) {
       return XlaIntegerDivision(type);
     }
-    // Where nothing is computed XLA counts nothing, either.
+    // Of these types, only where something is computed.
     if (FlopsPerElement(opcode, type) > 0) return XlaFlops(HloOpcode::kMap).f32;
   }
   return 0;
