@@ -1,5 +1,5 @@
-// Which rewrite of a loop comes first does not depend on where instructions
-// lie: among equal ones, the first.
+// Which rewrite of a loop comes first: the cheapest for what it frees; among
+// equal ones, the first, wherever instructions lie.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -184,6 +185,107 @@ TEST(LoopOrderTest, EqualResidualsStayInOrder) {
     ASSERT_EQ(order.size(), kValues);
     for (int i = 0; i < kValues; ++i) EXPECT_EQ(order[i], i + 1);
   }
+}
+
+// What was spent on others does not make large stacks cheaper: with the seconds
+// of the absolute value counted again, the tangent would come second, 0.45 for
+// each floor's 0.5.
+TEST(LoopOrderTest, StacksArePricedByWhatTheyAdd) {
+  constexpr absl::string_view kText = R"(
+HloModule step, is_scheduled=true
+
+fcond {
+  s = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(8)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+
+fbody {
+  s = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  h = f32[64] get-tuple-element(s), index=1
+  hs = f32[8,64] get-tuple-element(s), index=2
+  as = f32[8,64] get-tuple-element(s), index=3
+  fs = f32[8,64] get-tuple-element(s), index=4
+  ts = f32[8,128] get-tuple-element(s), index=5
+  hr = f32[1,64] reshape(h)
+  hs2 = f32[8,64] dynamic-update-slice(hs, hr, i, zero)
+  a = f32[1,64] abs(hr)
+  as2 = f32[8,64] dynamic-update-slice(as, a, i, zero)
+  f = f32[1,64] floor(hr)
+  fs2 = f32[8,64] dynamic-update-slice(fs, f, i, zero)
+  hh = f32[1,128] concatenate(hr, hr), dimensions={1}
+  t = f32[1,128] tanh(hh)
+  ts2 = f32[8,128] dynamic-update-slice(ts, t, i, zero)
+  c = f32[64] cosine(h)
+  ROOT r = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) tuple(j, c, hs2, as2, fs2, ts2)
+}
+
+bcond {
+  s = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(8)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+
+bbody {
+  s = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  seven = s32[] constant(7)
+  j = s32[] add(i, one)
+  k = s32[] subtract(seven, i)
+  g = f32[64] get-tuple-element(s), index=1
+  hs = f32[8,64] get-tuple-element(s), index=2
+  as = f32[8,64] get-tuple-element(s), index=3
+  fs = f32[8,64] get-tuple-element(s), index=4
+  ts = f32[8,128] get-tuple-element(s), index=5
+  h = f32[1,64] dynamic-slice(hs, k, zero), dynamic_slice_sizes={1,64}
+  a = f32[1,64] dynamic-slice(as, k, zero), dynamic_slice_sizes={1,64}
+  f = f32[1,64] dynamic-slice(fs, k, zero), dynamic_slice_sizes={1,64}
+  t = f32[1,128] dynamic-slice(ts, k, zero), dynamic_slice_sizes={1,128}
+  t0 = f32[1,64] slice(t), slice={[0:1], [0:64]}
+  ha = f32[1,64] add(h, a)
+  ft = f32[1,64] add(f, t0)
+  hat = f32[1,64] add(ha, ft)
+  hatr = f32[64] reshape(hat)
+  g2 = f32[64] multiply(g, hatr)
+  ROOT r = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) tuple(j, g2, hs, as, fs, ts)
+}
+
+ENTRY e {
+  p = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  fzero = f32[] constant(0)
+  k1 = f32[8,64] broadcast(fzero), dimensions={}
+  k2 = f32[8,64] broadcast(fzero), dimensions={}
+  k3 = f32[8,64] broadcast(fzero), dimensions={}
+  k4 = f32[8,128] broadcast(fzero), dimensions={}
+  init = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) tuple(zero, p, k1, k2, k3, k4)
+  fw = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) while(init), condition=fcond, body=fbody
+  y = f32[64] get-tuple-element(fw), index=1
+  hs = f32[8,64] get-tuple-element(fw), index=2
+  as = f32[8,64] get-tuple-element(fw), index=3
+  fs = f32[8,64] get-tuple-element(fw), index=4
+  ts = f32[8,128] get-tuple-element(fw), index=5
+  init2 = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) tuple(zero, y, hs, as, fs, ts)
+  bw = (s32[], f32[64], f32[8,64], f32[8,64], f32[8,64], f32[8,128]) while(init2), condition=bcond, body=bbody
+  ROOT r = f32[64] get-tuple-element(bw), index=1
+}
+)";
+  auto module = ParseAndReturnUnverifiedModule(kText);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::vector<LoopResidual> residuals = FindLoopResiduals(**module);
+  std::vector<int64_t> elements;
+  for (int drop : OrderOfDrops(residuals, Seconds)) {
+    elements.push_back(residuals[drop].forward_element);
+  }
+  EXPECT_EQ(elements, (std::vector<int64_t>{3, 4, 5}));
 }
 
 }  // namespace

@@ -460,17 +460,21 @@ std::vector<LoopResidual> FindLoopResiduals(const HloModule& module) {
 
 // Greedy order by price: seconds of recomputation per byte of the stack. The
 // price of a stack depends on those dropped before it, since what could be read
-// from them has to be recomputed too; it is therefore determined again in each
-// round, over all drops of the same loop. Quadratic in the number of stacks,
+// from them has to be recomputed too, and since what is recomputed for them is
+// there already; it is therefore determined again in each round, as what the
+// stack adds to the drops of the same loop. Quadratic in the number of stacks,
 // times the length of chains.
 std::vector<int> OrderOfDrops(
     absl::Span<const LoopResidual> residuals,
     absl::FunctionRef<double(const HloInstruction&)> seconds) {
   std::vector<int> order;
   std::vector<bool> taken(residuals.size(), false);
+  // Seconds of all drops so far, by forward loop.
+  absl::flat_hash_map<const HloInstruction*, double> spent;
   while (true) {
     int best = -1;
     double best_price = std::numeric_limits<double>::infinity();
+    double best_total = 0;
     for (size_t i = 0; i < residuals.size(); ++i) {
       if (taken[i]) continue;
       const LoopResidual& residual = residuals[i];
@@ -498,14 +502,19 @@ std::vector<int> OrderOfDrops(
       }
       if (!possible) continue;
       total *= static_cast<double>(forward->trips);
-      const double price = total / static_cast<double>(residual.bytes + 1);
+      const auto before = spent.find(residual.forward);
+      const double added =
+          before == spent.end() ? total : total - before->second;
+      const double price = added / static_cast<double>(residual.bytes + 1);
       if (price < best_price) {
         best_price = price;
+        best_total = total;
         best = static_cast<int>(i);
       }
     }
     if (best < 0) return order;
     taken[best] = true;
+    spent[residuals[best].forward] = best_total;
     order.push_back(best);
   }
 }

@@ -50,6 +50,7 @@ absl::Status RematVariants::Run() {
       if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
     }
   }
+  TF_RETURN_IF_ERROR(TryFewerDrops());
   if (!options_.move_out) return absl::OkStatus();
   ModuleVariant variant = best_variant_;
   variant.move_out_limit = limit_;
@@ -92,6 +93,19 @@ absl::Status RematVariants::TryLoops() {
     variant.fuse_part = beside.fuse_part;
     variant.reschedule = beside.reschedule;
     TF_RETURN_IF_ERROR(Try(variant));
+  }
+  return absl::OkStatus();
+}
+
+// Each stack that is kept saves time, and a loop variant may drop far more than
+// this limit asks for: bisects for the least number that does.
+absl::Status RematVariants::TryFewerDrops() {
+  int too_few = 0;
+  while (best_.peak_bytes <= limit_ && best_variant_.drops - too_few > 1) {
+    ModuleVariant variant = best_variant_;
+    variant.drops = (too_few + best_variant_.drops) / 2;
+    TF_RETURN_IF_ERROR(Try(variant));
+    if (best_variant_.drops != variant.drops) too_few = variant.drops;
   }
   return absl::OkStatus();
 }

@@ -39,6 +39,7 @@ class RematVariants {
   absl::Status Try(const ModuleVariant& variant, bool always = false);
   absl::Status TryNarrowValues();
   absl::Status TryLoops();
+  absl::Status TryFewerDrops();
   absl::Status TryOtherOrder();
   absl::Status TrySplitting();
 
