@@ -36,6 +36,8 @@ uint64_t Absorb(uint64_t state, const char* block) {
          (state * kMix1 + (a ^ (b << 32 | b >> 32)));
 }
 
+// The output mixer of SplitMix64 (Steele, Lea and Flood, Fast splittable
+// pseudorandom number generators, 2014).
 uint64_t Finalize(uint64_t x) {
   x = (x ^ (x >> 30)) * kMix1;
   x = (x ^ (x >> 27)) * kMix2;

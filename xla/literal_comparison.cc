@@ -184,6 +184,9 @@ class NearElements {
     return Within(std::abs(a - e), std::abs(e), errors);
   }
 
+  // One of the two bounds is enough: near 0 the relative error says nothing, as
+  // a sum that should cancel to 0 is off by 100 %; far from 0 the absolute one
+  // does not.
   bool Within(double difference, double size, Errors* errors) const {
     errors->abs = difference;
     errors->rel = size == 0 ? kInfinity : difference / size;

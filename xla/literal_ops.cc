@@ -308,6 +308,8 @@ absl::StatusOr<Literal> LiteralBase::Reshape(
   return result;
 }
 
+// A copy whose source has stride 0 along the dimensions that are added, so that
+// every step along them reads the same element.
 absl::StatusOr<Literal> LiteralBase::Broadcast(
     const Shape& result_shape, absl::Span<const int64_t> dimensions) const {
   const absl::Span<const int64_t> dims = shape().dimensions();
@@ -352,6 +354,8 @@ absl::StatusOr<Literal> LiteralBase::Broadcast(
   return result;
 }
 
+// The elements stay where they are: permuting the dimensions and the layout
+// alike transposes the array without a move.
 Literal LiteralBase::Transpose(absl::Span<const int64_t> permutation) const {
   CHECK(shape().IsArray()) << shape().ToString();
   const int64_t rank = shape().dimensions_size();

@@ -53,6 +53,9 @@ absl::StatusOr<Shape> DenseShape(const Shape& stored, const Shape& indices,
 
 }  // namespace
 
+// In each block of `block_size` elements along the dimension, at most
+// `num_non_zero` are stored, each with its place in the block: with 2 of 4, the
+// stored elements 2 and 3 belong to the dense ones from 4 to 7.
 absl::StatusOr<Literal> MaterializeSparseOperand(const LiteralSlice& values,
                                                  const LiteralSlice& indices,
                                                  const Sparsity& config) {

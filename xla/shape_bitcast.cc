@@ -207,10 +207,10 @@ bool ShapeBitcast::IsDecomposableBitcast(const Shape& input_shape,
          Elements(input_shape) == Elements(output_shape);
 }
 
-std::optional<ShapeBitcast::BitcastDecompositionTrt>
 // Any bitcast between arrays with as many elements is a transpose to the order
 // in memory, a reshape, and a transpose from the order in memory; the
 // transposes are bitcasts themselves.
+std::optional<ShapeBitcast::BitcastDecompositionTrt>
 ShapeBitcast::DecomposeBitcastToTrt(const Shape& input_shape,
                                     const Shape& output_shape) {
   if (!IsDecomposableBitcast(input_shape, output_shape)) return std::nullopt;

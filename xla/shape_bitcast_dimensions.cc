@@ -46,9 +46,9 @@ ShapeBitcast::InsertedOrDeleted1SizedDimensions(const Shape& shape_pre,
   return result;
 }
 
-std::vector<std::pair<int64_t, int64_t>>
 // Common factors split both shapes into the shortest runs of equal product; a
 // dimension is unmodified if it is a run of its own on both sides.
+std::vector<std::pair<int64_t, int64_t>>
 ShapeBitcast::DimensionsUnmodifiedByReshape(const Shape& input_shape,
                                             const Shape& output_shape) {
   CHECK(input_shape.IsArray() && output_shape.IsArray());
@@ -107,6 +107,8 @@ ShapeBitcast::GetNormalizedLogicalTransposeShape(
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (input_shape.dimensions(dim) != 1) kept_position[dim] = kept++;
   }
+  // Dimensions of size 1 may stand anywhere, and neighbors that stay neighbors
+  // move as one: [2,1,3,5] by {2,3,0,1} is [15,2] by {1,0}.
   // Runs of output dimensions that are neighbors in the input too.
   absl::InlinedVector<int64_t, 3> sizes;
   absl::InlinedVector<int64_t, 3> run_start;  // Input position of each run.

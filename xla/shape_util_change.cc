@@ -103,6 +103,8 @@ Shape ShapeUtil::PrependMajorDimension(int64_t bound, Shape shape) {
   return shape;
 }
 
+// In the layout the new dimension is next to the one that it is put in front
+// of, on its major side; behind all others it is the most minor one.
 Shape ShapeUtil::InsertDimensionAtIndex(Shape shape, int64_t dim_idx,
                                         int64_t bound) {
   const int64_t rank = shape.dimensions_size();

@@ -100,6 +100,10 @@ void CopyTransposed(T* dest, const T* src, const Loop& row,
   }
 }
 
+// The inner loop runs along the destination. If the source jumps there and is
+// contiguous along another loop, as in a transpose, each line of the source
+// would be fetched again for each of its elements; those two loops are tiled
+// instead.
 template <typename T>
 void Copy(T* dest, const T* src, Loops loops) {
   if (loops.empty()) {

@@ -24,6 +24,10 @@ absl::StatusOr<std::unique_ptr<HloAliasAnalysis>> HloAliasAnalysis::Run(
   // as they are many and large.
   const std::vector<HloValue*>& values = analysis->dataflow_->values();
   const auto num_values = static_cast<int32_t>(values.size());
+  // First() is the least value of a set. So a buffer gets its number where its
+  // first value is met, values that follow find it known, and buffers are
+  // numbered in the order of their first values, whatever order the sets were
+  // united in.
   std::vector<int32_t>& buffer_of = analysis->buffer_of_value_;
   buffer_of.resize(num_values);
   std::vector<int32_t> counts;

@@ -108,7 +108,8 @@ absl::Status HloDataflowAnalysis::Verify() const {
       ++positions;
     }
   }
-  // And there is nothing else in any set.
+  // Sets have room for nothing else if their entries number as many as the
+  // positions, each of which has just been found in its set.
   for (int32_t slot = 0; slot < slots_.size(); ++slot) {
     if (!value_sets_[slot].has_value()) continue;
     for (const auto& [index, set] : *value_sets_[slot]) {

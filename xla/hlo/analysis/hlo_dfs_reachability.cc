@@ -30,6 +30,8 @@ int32_t HloDfsReachability::PositionOf(
   return position_[instruction->local_id()];
 }
 
+// A search from `to` towards its predecessors. Positions of a post order only
+// fall on the way, so one that is below `from`'s leads nowhere.
 bool HloDfsReachability::IsReachable(const HloInstruction* from,
                                      const HloInstruction* to) const {
   if (from == to) return true;

@@ -121,6 +121,11 @@ void ReachabilityLabels::AddPath(int32_t path) {
   }
 }
 
+// For every path: the last place on it that reaches the node, and the first
+// that the node reaches. Along a path each node reaches the next, so one number
+// decides: a node at place p reaches this one if and only if p <= last_before.
+// Numbers of nodes are topological, so one sweep forward takes the greatest of
+// the inputs, and one backward the least of the users.
 void ReachabilityLabels::SetPlaces() {
   const auto count = static_cast<int32_t>(labels_.size());
   for (int32_t node = 0; node < count; ++node) {

@@ -171,6 +171,10 @@ absl::Status TuplePointsToAnalysis::VerifyBuffer(
       GetPointsToSet(buffer.instruction()).ToString()));
 }
 
+// A get-tuple-element reads the tuple's own buffer, a table of pointers, but no
+// element of it, so only the index {} is a use. A loop fusion uses a buffer if
+// some instruction inside does that reads the parameter, or another place that
+// points to the same buffer.
 bool TuplePointsToAnalysis::DoesNotUseOperandBuffer(
     const HloInstruction* operand, const ShapeIndex& index,
     const HloInstruction* user) const {

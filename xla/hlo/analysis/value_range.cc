@@ -159,6 +159,9 @@ std::optional<Interval> Quotient(const Interval& a, const Interval& b) {
   return result;
 }
 
+// The remainder has the sign of the dividend and is less than the divisor in
+// magnitude. Dividends below the divisor are their own remainders and keep
+// their step.
 std::optional<Interval> Remainder(const Interval& a, const Interval& b) {
   if (!b.IsSingle() || b.min <= 0) return std::nullopt;
   if (a.min >= 0 && a.max && *a.max < b.min) return a;

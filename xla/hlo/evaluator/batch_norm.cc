@@ -102,6 +102,8 @@ absl::StatusOr<Value> Normalize(const Features& shape, const Value& operand,
 
 }  // namespace
 
+// The variance takes a second pass over the data, so that a mean that is far
+// from 0 cancels nothing: the difference of two large sums would.
 absl::StatusOr<Value> EvaluateBatchNormTraining(
     const HloInstruction* instruction, absl::Span<Value> operands,
     KernelContext& context) {

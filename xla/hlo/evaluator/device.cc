@@ -247,6 +247,10 @@ absl::Status Device::Execute(const Step& step) {
     if (step.operands[0].last_use) tuple = Value();
     return Finish(std::move(element));
   }
+  // An operand at its last use leaves its slot. If nobody else holds it, the
+  // kernel is its only owner and may write its result there
+  // (Value::MakeUnique): a loop that updates one row of an array for each trip
+  // does not copy the array.
   std::vector<Value> operands;
   operands.reserve(step.operands.size());
   for (const ComputationPlan::Operand& operand : step.operands) {

@@ -98,6 +98,10 @@ absl::Status Device::ExecuteWhile(const HloInstruction* loop, Value state) {
   return Push(loop->while_condition(), std::move(arguments), Role::kCondition);
 }
 
+// The condition reads the state that the body may get next, so the frame holds
+// a reference to it meanwhile. The body gets that reference and the frame keeps
+// none: arrays that nothing else holds can then be updated in place rather than
+// copied in every iteration.
 absl::Status Device::ReturnToWhile(Role role, Value result) {
   Frame& frame = frames_.back();
   const HloInstruction* loop = frame.plan->steps[frame.next].instruction;

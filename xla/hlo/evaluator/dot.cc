@@ -33,6 +33,10 @@ namespace evaluator {
 namespace {
 
 // Drops the last 13 bits of the significand, to nearest even: TF32.
+// Adding half a unit of the last place that is kept, less one, and the lowest
+// bit kept carries into that place exactly where the nearest, or of two the
+// even one, is above. Infinities and NaNs stay as they are: a carry would
+// change their kind.
 void RoundToTf32(float* values, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     uint32_t bits = absl::bit_cast<uint32_t>(values[i]);

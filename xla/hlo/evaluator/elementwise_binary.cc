@@ -148,6 +148,8 @@ struct ShiftRightLogicalOp {
     return static_cast<T>(LowBits(static_cast<uint64_t>(x), width) >> amount);
   }
 };
+// Lanes are 64 bits wide and hold narrower types extended, but what is shifted
+// in must come from the type's own top bit, whichever way a lane was extended.
 struct ShiftRightArithmeticOp {
   template <typename T>
   static T Apply(T x, T y, int width) {
@@ -275,6 +277,8 @@ LaneKernel PredKernel(HloOpcode opcode) {
 // --- Comparisons -------------------------------------------------------------
 
 // Keys whose integer order is the total order of floats.
+// Negative floats have their magnitude's order reversed: flipping it puts
+// larger magnitudes first.
 template <typename T>
 auto TotalOrderKey(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;

@@ -16,7 +16,10 @@ namespace xla {
 namespace evaluator {
 namespace {
 
-// Towards zero, saturating at the ends of an integer of `width` bits.
+// Towards zero, saturating at the ends of an integer of `width` bits. The test
+// is against 2^digits, which every float has: the largest integer itself may
+// round up to it (2^63 - 1 as a double does), and a conversion that is out of
+// range is undefined in C++.
 template <typename Int, typename Float>
 Int SaturatingTruncate(Float x, int width) {
   if (std::isnan(x)) return 0;

@@ -158,6 +158,9 @@ struct ClzOp {
 // Rounds a number in the format of `kExponent` and `kMantissa` bits to
 // `mantissa_bits` (to nearest even), then values beyond the range of
 // `exponent_bits` become infinite and those below it zero.
+// Adding half a unit less one, plus the last bit that is kept, rounds ties to
+// even; a carry out of the mantissa goes into the exponent, which is what
+// rounding up to the next power of two needs, up to infinity.
 template <typename Bits, int kExponent, int kMantissa>
 Bits ReducePrecision(Bits bits, int exponent_bits, int mantissa_bits) {
   constexpr Bits kSign = Bits{1} << (kExponent + kMantissa);

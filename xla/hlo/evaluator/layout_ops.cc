@@ -190,6 +190,10 @@ absl::StatusOr<Value> EvaluatePad(const HloInstruction* instruction,
   return result;
 }
 
+// Common factors cut both shapes into runs of dimensions whose bounds have
+// equal products. A reshape keeps each run to itself, so if one dimension of a
+// run is dynamic in the result, it has what the run's elements leave:
+// f32[<=6,4] with 4 rows becomes f32[<=3,2,4] with 2.
 void FillDynamicSizes(const Shape& from, absl::Span<const int64_t> sizes,
                       const Shape& to, DimensionVector* dims) {
   const auto factors = CommonFactors(from.dimensions(), to.dimensions());

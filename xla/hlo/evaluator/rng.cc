@@ -23,13 +23,11 @@
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
-// Random numbers. Threefry-2x32 with 20 rounds and Philox-4x32 with 10 rounds:
-// Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011. Which
-// word of which block goes where is as on XLA's backends.
-
-// Counter-based generators of Salmon, Moraes, Dror and Shaw, "Parallel Random
-// Numbers: As Easy as 1, 2, 3" (SC 2011): each block of words is a keyed mixing
-// function of its number, so any part of a stream can be computed by itself.
+// Random numbers by the counter-based generators of Salmon, Moraes, Dror and
+// Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011): each block of
+// words is a keyed mixing function of its number, so any part of a stream can
+// be computed by itself. Which word of which block goes where is as on XLA's
+// backends.
 
 namespace xla {
 namespace evaluator {

@@ -63,6 +63,10 @@ absl::Status MergeSort(std::vector<int64_t>& order, const Less& less) {
 }
 
 // Keys whose integer order is the order of lanes; floats in total order.
+//
+// Floats are sign and magnitude: as integers, positive ones are in order
+// already, and negative ones in reverse until all bits but the sign are
+// flipped. -0 gets the key -1, right below 0.
 int64_t TotalKey(float x) {
   const int32_t bits = absl::bit_cast<int32_t>(x);
   return bits < 0 ? bits ^ 0x7fffffff : bits;
@@ -116,6 +120,13 @@ std::optional<std::vector<int64_t>> OrderKeys(PrimitiveType type,
 }
 
 // Sorts by the keys of one operand, if that is all that the comparator does.
+//
+// Parameters 2 j and 2 j + 1 of a comparator are elements of operand j, so a
+// comparison of both is one by that operand alone, ascending if it reads the
+// first one on the left. With a NaN a partial order is none by which to sort
+// (it is neither less nor greater than anything), and the comparator has to be
+// called as the module says. Operators that include equality are left to it
+// too: of equal elements they put the later one first.
 bool SortByKeys(const ScalarFunction& comparator,
                 absl::Span<const Value> operands,
                 absl::Span<const std::vector<char>> rows, int64_t n,

@@ -194,6 +194,11 @@ std::vector<StatePlace> StateTargetsOf(const StatePlace& place) {
   return targets;
 }
 
+// The calls that a search is in are a call string (Sharir and Pnueli, Two
+// Approaches to Interprocedural Data Flow Analysis, 1981): a state that went
+// into a computation through one call does not come out of another. Beyond
+// kMaxPathsOfCalls strings to a place only the innermost call is kept, which
+// may find a few sources too many but none too few, and bounds the search.
 void WalkState(
     const HloInstruction* from,
     absl::FunctionRef<std::vector<StatePlace>(const StatePlace&)> next,

@@ -37,6 +37,11 @@ const HloInstruction* Replaced(const ReplacementMap* replacements,
 
 // The instructions to clone, operands and control predecessors first, with
 // replacements in place.
+//
+// A post-order of the computation itself is not enough with replacements: one
+// may read instructions that the original stood before, or others that are in
+// no computation yet. The depth-first search looks through replacements on the
+// way and has a stack of its own, as chains of operands may be long.
 std::vector<const HloInstruction*> OrderToClone(
     const HloComputation& computation, const ReplacementMap* replacements,
     absl::Span<const HloInstruction* const> extra_parameters) {

@@ -97,6 +97,11 @@ absl::Status WithSource(absl::Status status, const HloInstruction& inst) {
   return result;
 }
 
+// Without recursion, as chains of instructions may be longer than the stack is
+// deep. An instruction may be on the stack once for each of its readers: the
+// first time it is seen on top it is marked and its dependencies are put above
+// it, the next time those are done and it is visited, and from then on it is
+// dropped.
 template <typename HloInstructionPtr>
 absl::Status Walk(HloInstruction* root,
                   DfsHloVisitorBase<HloInstructionPtr>* visitor,

@@ -51,7 +51,9 @@ absl::Status CheckIds(const StackFrameIndexProto& proto) {
   return absl::OkStatus();
 }
 
-// Walks up from each frame until one whose chain is known to end.
+// Walks up from each frame until one whose chain is known to end. As each frame
+// has one parent, that is a depth-first search without branches: a frame that
+// is met again while it is on the path closes a cycle, and each is walked once.
 absl::Status CheckParentChainsEnd(const StackFrameIndexProto& proto) {
   enum : char { kUnknown, kOnPath, kEnds };
   std::vector<char> state(proto.stack_frames_size() + 1, kUnknown);

@@ -212,6 +212,10 @@ TokKind HloLexer::LexToken() {
   return Error("unexpected character", token_ + 1);
 }
 
+// '-' is part of words (get-tuple-element), hence the two cases where a word
+// runs into `->`: the arrow takes its '-' back, unless the whole is a set of
+// dimension labels (bf_io->bf), which is tried first. A word before '=' is an
+// attribute's name even where it would be a keyword (manual=, replicated=).
 TokKind HloLexer::LexWord() {
   const char* p = token_ + 1;
   while (p < end_ && Is(*p, kWordRest)) ++p;

@@ -70,7 +70,8 @@ std::optional<T> NanWithPayload(uint64_t payload, bool negative) {
   }
 }
 
-// The number that `text` spells, rounded once; nullopt if it overflows.
+// The number that `text` spells; nullopt if it overflows. Types shorter than
+// f32 are rounded from a double, in which f16 and all shorter ones are exact.
 template <typename T>
 std::optional<T> FloatFromText(absl::string_view text) {
   using Wide = std::conditional_t<std::is_same_v<T, float>, float, double>;

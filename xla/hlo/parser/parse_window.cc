@@ -27,6 +27,7 @@ bool ValueParser::ParseWindow(Window* result, bool braces) {
     absl::string_view key;
     Loc key_loc, value_loc;
   };
+  // They are skipped, and parsed once the number of dimensions is known.
   std::vector<Early> early;
   while (kind() != TokKind::kRbrace && kind() != TokKind::kEof) {
     static constexpr absl::string_view kKeys[] = {

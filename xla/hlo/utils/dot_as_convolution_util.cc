@@ -197,6 +197,8 @@ SpatialBatchRepresentation SpatialIsBatch(int64_t lhs_spatial_size,
              : SpatialBatchRepresentation::kNone;
 }
 
+// The window is one element wide, and window k begins at k * stride, where
+// element k of lhs lies after dilation.
 bool SpatialIsLhsNonContracting(int64_t rhs_spatial_size,
                                 const WindowDimension& spatial_wd) {
   return rhs_spatial_size == 1 && spatial_wd.size() == 1 &&
@@ -204,6 +206,10 @@ bool SpatialIsLhsNonContracting(int64_t rhs_spatial_size,
          spatial_wd.padding_low() == 0 && spatial_wd.padding_high() == 0;
 }
 
+// The window is padded so that its last element meets the only one of lhs
+// first, and its first element last. So output k takes the element that is k-th
+// from the end of the window, which is element k of rhs where the window is
+// reversed.
 bool SpatialIsRhsNonContracting(int64_t lhs_spatial_size,
                                 int64_t rhs_spatial_size,
                                 const WindowDimension& spatial_wd) {
@@ -216,6 +222,9 @@ bool SpatialIsRhsNonContracting(int64_t lhs_spatial_size,
          (spatial_wd.window_reversal() || rhs_spatial_size == 1);
 }
 
+// lhs and the window are of one size, dilated alike and not padded: there is
+// one place for the window, and there each element of rhs meets the one of lhs
+// with its number. A reversed window does that only where it has one element.
 bool SpatialIsContracting(int64_t lhs_spatial_size, int64_t rhs_spatial_size,
                           const WindowDimension& spatial_wd) {
   return lhs_spatial_size == rhs_spatial_size &&
@@ -266,6 +275,10 @@ DotConvolutionDimsInfo ParseDotGeneral(const HloInstruction* dot,
   return info;
 }
 
+// A dimension of features or batches in groups of more than one element is in
+// none of the lists: cut along it, a shard would need to know to which group
+// each of its elements belongs. Groups of one element each are a batch
+// dimension, as in a depthwise convolution.
 DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv) {
   const ConvolutionDimensionNumbers& dnums =
       conv->convolution_dimension_numbers();

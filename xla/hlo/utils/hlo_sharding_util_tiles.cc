@@ -344,6 +344,10 @@ HloSharding PropagateShardingAlongDimsAndReplicateOthers(
                 types);
 }
 
+// The tiles of the source become minor within those of the target: with [2,4]
+// tiles moved from dimension 0 to 1, the device of tile (i, j) gets tile 2 * j
+// + i. So each part of the target dimension is cut among the devices that had
+// it, and data moves only between devices that differ in i.
 HloSharding MoveAndMergeShardingTiles(const HloSharding& sharding,
                                       int64_t source_dim, int64_t target_dim) {
   CHECK_NE(source_dim, target_dim);

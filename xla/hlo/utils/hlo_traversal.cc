@@ -274,6 +274,10 @@ std::string HloFusionAdaptor::ToString() const {
   return text;
 }
 
+// Between regions, values pass instructions that compute nothing: an element of
+// a fusion is one of its root's tuple, a fusion is its root, and a parameter is
+// the fusion's operand. Each step leads from a user to what it reads, so the
+// walk ends, and neither regions nor their borders show in the graph.
 const HloInstruction* HloFusionAdaptor::Producer(
     const HloInstruction* value) const {
   while (true) {
@@ -316,6 +320,9 @@ absl::InlinedVector<HloInstructionAdaptor, 2> HloFusionAdaptor::Consumers(
   return std::move(consumers).list();
 }
 
+// The inverse of Producer: all instructions with an operand from which the walk
+// of Producer passes `value`. It follows the same links in the other direction,
+// from a root to the users of its fusion and from an operand into the fusion.
 void HloFusionAdaptor::AddConsumers(
     const HloInstruction* value,
     UniqueList<HloInstructionAdaptor>* consumers) const {

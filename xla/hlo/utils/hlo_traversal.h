@@ -231,8 +231,8 @@ bool HloAnyOf(const HloFusionAdaptor& fusion, Pred&& pred) {
   return false;
 }
 
-// A shortest path of uses from `parent` to `root`, both included, in the fusion
-// of `root`; empty if there is none.
+// A path of uses from `parent` to `root`, both included, in the fusion of
+// `root`: the first that a depth-first search finds. Empty if there is none.
 std::vector<HloInstructionAdaptor> HloFindUseChain(HloInstructionAdaptor parent,
                                                    HloInstructionAdaptor root);
 

@@ -23,17 +23,15 @@
 #include "xla/status_macros.h"
 
 // Buffers, b(f32[4]), are memory that instructions change in place. Pin makes
-// one of a value and Unpin a value of one; in between there is one owner at a
-// time, who gives it on. So each buffer has at most one reader, and what takes
-// one returns it.
-
-// Buffers (arrays that are modified in place) must be used linearly: each
-// buffer value is consumed by exactly one instruction, which either hands it on
-// or ends its life, and a computation returns every buffer it takes as a
-// parameter. The check goes through computations in post order. Within one, it
-// records who consumed each buffer, looking through tuples; for roots it
-// records which parameter a returned buffer came from, so that calls and loops
-// can be followed without visiting the callee again.
+// one of a value and Unpin a value of one; in between they must be used
+// linearly: each buffer is consumed by exactly one instruction, which either
+// hands it on or ends its life, and a computation returns every buffer that it
+// takes.
+//
+// The check goes through computations in post order. Within one, it records who
+// consumed each buffer, looking through tuples; for roots it records which
+// parameter a returned buffer came from, so that calls and loops can be
+// followed without visiting the callee again.
 
 namespace xla::verifier {
 namespace {

@@ -25,13 +25,8 @@
 #include "xla/hlo/verifier/rules.h"
 #include "xla/status_macros.h"
 
-// Devices that run one program wait for each other where they differ in what
-// comes next. A recv waits for a send of the same pairs of devices, so nothing
-// else that devices do together may come between the two; and pairs in a cycle
-// wait for themselves.
-
-// Finds schedules in which devices wait for each other for ever. All devices
-// run the same sequence, so a send and the recv it feeds are separate
+// Finds schedules in which devices wait for each other forever. All devices
+// run the same sequence, so a send and the recv that it feeds are separate
 // instructions of one program, and between them nothing may require all devices
 // to proceed together. The check follows the schedule with a balance for each
 // list of source-target pairs: sends minus recvs. While a recv waits for its

@@ -140,6 +140,9 @@ absl::Status StructureCheck::CheckInstruction(const HloComputation& computation,
   return CheckControlNeighbors(computation, inst);
 }
 
+// A cycle has an edge from a later to an earlier place of the storage. Most
+// modules are stored with operands first and have none, which is noted on the
+// way; the depth-first search is for the others.
 absl::Status StructureCheck::CheckOperands(const HloComputation& computation,
                                            const HloInstruction& inst) {
   const HloInstruction::InstructionVector& operands = inst.operands();

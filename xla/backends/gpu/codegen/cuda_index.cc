@@ -104,7 +104,10 @@ std::optional<IndexWriter::Interval> IndexWriter::Enter(const kir::Loop& loop) {
   const std::optional<Interval> start = loop.start.Bounds(ranges_);
   const std::optional<Interval> stop = loop.stop.Bounds(ranges_);
   if (std::optional<Interval> launched = Launched(loop)) {
-    // Who has no iteration comes by only where all meet at a barrier.
+    // A thread without an iteration evaluates what the body computes only where
+    // the body has a barrier, which it must reach too. Its index may be
+    // anything up to the number of launched threads then; elsewhere it is below
+    // the end of the loop.
     if (stop.has_value() && !HasSync(loop.body)) {
       launched->hi =
           std::max(launched->lo, std::min(launched->hi, stop->hi - 1));
@@ -195,6 +198,8 @@ bool IndexWriter::Fits(const kir::Kernel& kernel,
   return Most(linear) <= kMostInt;
 }
 
+// One expression that does not fit makes all indices of the kernel 64 bits
+// wide.
 bool IndexWriter::Fits(const kir::Kernel& kernel,
                        const std::vector<kir::Statement>& body) {
   return absl::c_all_of(body, [&](const kir::Statement& statement) {

@@ -300,6 +300,9 @@ absl::Status Writer::EmitParallel(const kir::Loop& loop,
                      : inside == "true" ? active
                                         : absl::StrCat(active, " && ", inside);
   // Blocks skip as a whole.
+  // Full-mask shuffles are emitted only where no lane of a warp can be missing:
+  // divergent_ counts what may have kept some away around the current
+  // statement.
   const bool may_differ =
       both != "true" && kir::ThreadDimension(loop.kind) >= 0;
   divergent_ += may_differ ? 1 : 0;
@@ -416,6 +419,10 @@ absl::Status Writer::EmitSerial(const kir::Loop& loop,
   return absl::OkStatus();
 }
 
+// All elements of a vector move in one instruction, so nothing may differ
+// between them: the condition of a copy must not mention the loop's index, and
+// both places must be contiguous and aligned to the vector. For parameters the
+// alignment is recorded, and the host checks it before a launch.
 std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) {
   const kir::Expr* copy =
       loop.body.size() == 1 ? loop.body[0].As<kir::Expr>() : nullptr;

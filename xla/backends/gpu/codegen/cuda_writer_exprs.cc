@@ -174,6 +174,8 @@ bool Writer::IsShort(const kir::Expr& expr) const {
   // The lower 32 bits of a truncated value come from lower bits alone;
   // comparisons, choices and remainders see the same values. (A quotient would
   // not do: that of the least number by -1 has no place in 32 bits.)
+  // u32 is not short: as an int its upper half would be negative, and compare
+  // as less.
   static constexpr absl::string_view kOps[] = {
       "copy", "cast", "add", "sub", "mul", "neg", "max", "min",    "and", "or",
       "xor",  "not",  "eq",  "lt",  "le",  "gt",  "ge",  "select", "rem"};
@@ -252,6 +254,8 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
   return in;
 }
 
+// With a block of 48 threads the second warp has 16 lanes, and a shuffle that
+// names all 32 would wait for lanes that do not exist.
 bool Writer::WarpsAreWhole() const {
   int64_t threads = 1;
   for (const std::optional<int64_t>& extent : kernel_.BlockExtents()) {

@@ -69,6 +69,9 @@ std::optional<std::vector<AffineExpr::Atom>> AffineBuilder::DivideFactors(
   return rest;
 }
 
+// The normal form of a polynomial in its atoms: terms are sorted by their
+// factors, like ones added up, and those that cancel gone. Equal polynomials
+// then are equal term by term.
 AffineExpr AffineBuilder::Finish(Rep rep) {
   std::sort(rep.terms.begin(), rep.terms.end(),
             [](const Term& a, const Term& b) {
@@ -186,6 +189,10 @@ AffineExpr AffineBuilder::Scale(const AffineExpr& a, int64_t factor) const {
   return Wrap(std::move(rep));
 }
 
+// Multiplies out, so that equal products meet as equal terms and can cancel:
+// j * (i + 1) - i * j is j. The number of products is bounded before any is
+// made, since the product of n sums of two terms has 2^n. Factors of a term are
+// sorted, for i * j and j * i to be one term.
 AffineExpr AffineBuilder::Mul(const AffineExpr& a, const AffineExpr& b) const {
   if (const AffineExpr* poison = Poison(a, b)) return *poison;
   const Rep& x = Get(a);

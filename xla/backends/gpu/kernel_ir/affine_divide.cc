@@ -176,6 +176,7 @@ AffineExpr AffineBuilder::CeilDiv(const AffineExpr& a,
   return FloorDiv(Add(a, Add(b, Constant(-1))), b);
 }
 
+// The steps of FloorDivConstant, each of which keeps what the division drops.
 AffineExpr AffineBuilder::ModConstant(const AffineExpr& a, int64_t c) const {
   if (c == 1) return AffineExpr();
   auto [quotient, remainder, gcd] = SplitBy(a, c);
@@ -266,6 +267,8 @@ AffineExpr AffineBuilder::MinMax(Op op, const AffineExpr& a,
   flatten(a);
   flatten(b);
   if (args.size() > 256) return Fail("index expression is too large");
+  // Who has been beaten beats nobody, so that one of several equal ones is
+  // left.
   // Drops each argument that another one always beats.
   std::sort(args.begin(), args.end());
   std::vector<bool> beaten(args.size(), false);

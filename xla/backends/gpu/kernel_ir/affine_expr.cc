@@ -18,6 +18,9 @@ namespace xla::gpu {
 using Interval = AffineExpr::Interval;
 using Term = AffineExpr::Term;
 
+// All zeros share one representation that is never freed: vectors of indices
+// are filled with default values before they are set, which then costs no
+// allocation.
 AffineExpr::AffineExpr() {
   static const auto* zero = new std::shared_ptr<const Rep>([] {
     auto rep = std::make_shared<Rep>();
@@ -76,6 +79,9 @@ AffineExpr AffineExpr::operator-() const {
   return AffineBuilder().Scale(*this, -1);
 }
 
+// Compares term by term, in the order in which the builder keeps terms. Normal
+// forms are unique as structures, so 0 means equal for all bindings; the sign
+// has no meaning beyond being a total order.
 int AffineExpr::Compare(const AffineExpr& a, const AffineExpr& b) {
   if (a.rep_ == b.rep_) return 0;
   const Rep& x = *a.rep_;

@@ -39,6 +39,9 @@ void AffineProgram::Append(const AffineExpr& expr,
                       : atom.op == Op::kMax     ? Code::kMax
                       : atom.op == Op::kAlignUp ? Code::kAlignUp
                                                 : Code::kAnd;
+    // Operations with more than two arguments fold from the left: min(a, b, c)
+    // is `a b min c min`, which needs two places of the stack rather than
+    // three.
     for (size_t i = 0; i < atom.args.size(); ++i) {
       Append(atom.args[i], slots, status);
       if (i > 0) steps_.push_back({code, 0});

@@ -61,6 +61,9 @@ Text PrintAtom(const AffineExpr::AtomNode& atom) {
       break;
   }
   const AffineExpr &a = atom.args[0], &b = atom.args[1];
+  // ceildiv(x, b) is kept as (x + b - 1) / b. It is printed as ceildiv again
+  // only if x has no constant term left and reading the text back gives the
+  // same normal form, so that printing and parsing are inverses.
   if (atom.op == Op::kFloorDiv) {
     const AffineExpr up = a - b + AffineExpr(1);
     if (up.IsValid() && up.constant() == 0 && !up.terms().empty() &&
@@ -104,6 +107,8 @@ Text Print(const AffineExpr& e) {
   std::string text;
   Binding binding = Binding::kSum;
   int parts = 0;
+  // Positive terms first, so that a sum begins with a minus only where all of
+  // its terms are negative.
   for (const bool negative : {false, true}) {
     for (const Term& term : e.terms()) {
       if ((term.coefficient < 0) != negative) continue;

@@ -90,6 +90,8 @@ class Compiler {
     return static_cast<int>(code_.slots.size()) - 1;
   }
 
+  // Slots are found by name at this point, so the name has to be the innermost
+  // one that is visible here.
   // Names of loops that ended are taken away: siblings may share them.
   absl::StatusOr<AffineProgram> Program(const AffineExpr& e,
                                         const kir::Statement& statement) {
@@ -134,6 +136,14 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  // A loop is a kLoopBegin that sets the index and a kLoopEnd that steps and
+  // tests it. The end jumps behind the begin, so that bounds are evaluated
+  // once, and the begin jumps behind the end where the loop has no trip. The
+  // stop value gets a slot of its own because a bound may depend on indices
+  // that the body changes.
+  //
+  // `loop_slots_` leaves out loops over threads: it identifies a trip, and the
+  // threads of one trip are to have the same (Machine::Instance).
   absl::Status AddLoop(const kir::Statement& statement, const kir::Loop& loop) {
     ASSIGN_OR_RETURN(AffineProgram start, Program(loop.start, statement));
     ASSIGN_OR_RETURN(AffineProgram stop, Program(loop.stop, statement));

@@ -84,6 +84,11 @@ kir::BufferId Machine::Storage(kir::BufferId id) const {
   return options_.own_memory ? id : kernel_.buffers[id].alias.value_or(id);
 }
 
+// With `own_memory` every buffer gets memory of its own, whatever the plan
+// says: a run that shows what the kernel means. Without it, aliases and planned
+// addresses are honored, and results that differ come from the plan. Buffers
+// without an address follow at the next multiple of 1,024 bytes, behind
+// everything placed so far.
 absl::Status Machine::PlaceBuffers() {
   const AffineExpr::Binding binding = kernel_.Bindings();
   memory_.resize(kernel_.buffers.size());
@@ -183,6 +188,10 @@ absl::StatusOr<int64_t> Machine::Value(const AffineProgram& program, int t,
   return *v;
 }
 
+// Row-major. Each dimension is checked against its own extent: x[0, 70] of x[2,
+// 64] is outside, although its linear index 70 exists. A circular buffer has
+// one copy per stage, and the trips of the outermost loop that is not over
+// threads take the stages in turn.
 absl::StatusOr<Place> Machine::Find(const CodeOperand& operand, int t,
                                     const CodeInstruction& i) const {
   Place place;
@@ -218,6 +227,10 @@ absl::StatusOr<Place> Machine::FindInside(const CodeOperand& operand, int t,
   return place;
 }
 
+// Which execution of a statement this is: a hash of the statement and the
+// indices of the loops around it, without loops over threads. All threads that
+// run the statement in the same trip have the same value, which is what tells
+// "all threads fill x with 0" from a race.
 uint64_t Machine::Instance(int t, const CodeInstruction& i) const {
   uint64_t hash = static_cast<uint64_t>(&i - code_.instructions.data()) + 1;
   for (int slot : i.loop_slots) {

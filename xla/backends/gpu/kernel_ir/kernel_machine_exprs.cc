@@ -188,6 +188,10 @@ absl::Status Machine::RunExpr(int t, const CodeInstruction& i) {
   return Finish(t, i, in);
 }
 
+// The values move at once, and the transfer's number goes along to the shadow,
+// which knows the transfer as unfinished until a wait completes it: any access
+// in between is a race. A late arrival of the bytes therefore need not be
+// simulated.
 absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
   const kir::Expr& expr = *i.statement->As<kir::Expr>();
   const bool proxy = expr.async != kir::AsyncKind::kCp;
@@ -330,6 +334,9 @@ void Machine::ReleaseExpr(const std::vector<int>& group,
   const kir::Combiner combiner = kir::OpCombiner(expr.op);
   const bool scan = i.info->op_class == kir::OpClass::kScan;
   if (i.info->op_class == kir::OpClass::kWarpReduce) {
+    // Lanes combine in aligned sets of `lanes`, as a butterfly of shuffles
+    // does, and every lane of a set gets the result. Lanes that are outside of
+    // a loop bring no input and change nothing.
     // A group of the threads is of one warp.
     const int lanes = kir::LanesOfWarpReduce(expr).value_or(32);
     std::map<int, double> sums;

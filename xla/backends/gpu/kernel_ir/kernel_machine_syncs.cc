@@ -17,6 +17,10 @@ using Op = CodeInstruction::Op;
 
 }  // namespace
 
+// The counting of `cp.async` groups: each commit closes the group of the copies
+// that are still open, and a wait with `keep` = n returns once all but the
+// latest n groups have arrived. Groups complete in order, so it is enough to
+// compare group numbers. Each kind of transfer is counted on its own.
 absl::Status Machine::RunAsync(int t, const CodeInstruction& i) {
   Thread& thread = threads_[t];
   const kir::Async& async = *i.statement->As<kir::Async>();
@@ -70,6 +74,11 @@ absl::Status Machine::RunAsync(int t, const CodeInstruction& i) {
   return absl::OkStatus();
 }
 
+// A barrier has one list of arrivals for the phase under way; the arrival that
+// completes it closes the phase. Every arrival carries the clock of its thread,
+// so that a wait for the phase orders the waiting thread after what each
+// arriving thread did before it arrived, and after nothing else. A barrier
+// whose init gave no count expects every thread of the block.
 void Machine::Arrive(int t, kir::BufferId id) {
   Barrier& barrier = barriers_[id];
   const int clock = shadow_ != nullptr ? shadow_->Release(t) : 0;
@@ -103,6 +112,10 @@ void Machine::RunArriveWait(int t, const CodeInstruction& i) {
   ++thread.pc;
 }
 
+// A `sync` of warp scope has to be met by every lane that is not done, so one
+// lane elsewhere keeps the group waiting. A warp reduction combines the lanes
+// that stand at it, since divergent code may reduce over part of a warp;
+// warp_mma checks for all 32 lanes itself.
 absl::StatusOr<bool> Machine::UnblockWarps() {
   bool released = false;
   for (int first = 0; first < code_.num_threads; first += 32) {
@@ -139,6 +152,10 @@ absl::StatusOr<bool> Machine::UnblockWarps() {
   return released;
 }
 
+// The parity of a `wait_parity` is not simulated: the wait returns once the
+// barrier has completed a phase or tracks a transfer, and orders the thread
+// after all phases and transfers of the barrier so far. The race check
+// therefore trusts that a kernel waits for the right phase.
 bool Machine::UnblockMbarriers() {
   bool released = false;
   for (int t = 0; t < code_.num_threads; ++t) {
@@ -205,6 +222,12 @@ absl::StatusOr<bool> Machine::Unblock() {
     }
     return true;
   }
+  // A reduction or scan of the block goes through shared memory that no
+  // statement mentions, its workspace: each thread writes its own element, all
+  // threads read all elements after a barrier, and a second barrier keeps the
+  // next owner of these bytes away until they have. The shadow sees the same
+  // accesses, so that a plan that puts the workspace over a live buffer is
+  // reported as a race.
   auto workspace = workspaces_.find(&i);
   const bool scratch = shadow_ != nullptr && workspace != workspaces_.end() &&
                        workspace->second >= 0;

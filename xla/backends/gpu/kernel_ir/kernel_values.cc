@@ -61,6 +61,10 @@ bool IsUnsigned(ElementType type) {
          type == ElementType::kU32 || type == ElementType::kU64;
 }
 
+// The value modulo 2^bits, as conversions and overflowing arithmetic of
+// integers have it. A negative remainder of fmod moves up by the modulus first,
+// and what is then beyond the signed range moves down: -1 as u8 is 255, 200 as
+// s8 is -56.
 double Wrap(double value, int bits, bool is_signed) {
   if (!std::isfinite(value)) return 0;
   const double modulus = std::ldexp(1.0, bits);

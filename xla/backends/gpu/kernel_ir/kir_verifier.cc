@@ -169,6 +169,9 @@ class Verifier {
     return VerifyAlias(id);
   }
 
+  // Aliases point at lower numbers and never at an alias. So they form no
+  // cycle, one step finds the memory of any buffer, and memory can be assigned
+  // in one pass over the buffers.
   absl::Status VerifyAlias(BufferId id) {
     const Buffer& b = kernel_.buffers[id];
     if (!b.alias.has_value()) return absl::OkStatus();
@@ -221,6 +224,9 @@ class Verifier {
     return absl::OkStatus();
   }
 
+  // A buffer is visible from its alloc to the end of the body that has it.
+  // `allocated_` is not reset there: one alloc per buffer in the whole kernel,
+  // also in bodies that exclude each other.
   absl::Status VerifyBody(const std::vector<Statement>& body,
                           const Context& context) {
     std::vector<BufferId> opened;
@@ -270,6 +276,10 @@ class Verifier {
                    absl::StrCat("'", loop.index, "' has a meaning already"));
     }
     Context inner = context;
+    // What a loop with a trip count that differs by thread does to barriers
+    // depends on its kind. `for i in 0..n` with n of the thread makes threads
+    // of one warp disagree. A loop over tid.x that runs for 64 of 128 threads
+    // keeps warps together.
     inner.loops.push_back(&loop);
     if (std::string why = LoopDivergence(loop, context); !why.empty()) {
       inner.block_diverges = why;

@@ -93,6 +93,11 @@ std::optional<WarpMma> FindWarpMma(const Kernel& kernel, const Expr& expr,
   return mma;
 }
 
+// Lane l holds sums of row l / 4 (and of that + 8), of columns 2 * (l % 4) and
+// the next one. The depth of a row is spread over the four lanes 4 * (l / 4) …
+// + 3, that of a column over the four lanes from 4 * column on. Both are cut at
+// the same places, so the product over the whole depth is the sum over
+// `quarter` of what lanes with equal l % 4 hold.
 void MultiplyFragments(const WarpMma& mma,
                        absl::Span<const std::vector<double>> lhs,
                        absl::Span<const std::vector<double>> rhs,

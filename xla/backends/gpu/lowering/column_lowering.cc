@@ -76,6 +76,9 @@ Operand Place(kir::BufferId buffer, Indices indices) {
   return place;
 }
 
+// Each lane starts from the initial value, and so does the sum over lanes in
+// Join(): it is taken more than once, which is why only initial values that
+// change nothing are accepted.
 absl::Status ColumnEmitter::Begin() {
   for (const HloInstruction* hero : group_.heroes) {
     ASSIGN_OR_RETURN(const kir::ElementType type,
@@ -237,6 +240,9 @@ absl::Status ColumnEmitter::Join(const AffineExpr& block,
 absl::Status ColumnEmitter::Emit() {
   for (const HloInstruction* hero : group_.heroes) emitter_.Forbid(hero);
   const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
+  // Threads beyond the last rows take those rows again instead of leaving: all
+  // threads have to meet the barrier of Join(), and reads stay in bounds
+  // without a branch. What they compute is not written.
   const int64_t vectors = group_.rows / tile_.width;
   return frame_.Blocks(
       CeilOfRatio(vectors, tile_.across),
@@ -286,6 +292,11 @@ std::optional<ColumnTile> FindColumnTile(const ReductionGroup& group,
   ColumnTile tile;
   tile.width = NeighborsAlongRows(group, bytes);
   if (tile.width == 1) return std::nullopt;
+  // Starts from a warp of threads side by side, at most what the rows can use.
+  // Then gives up width of access for more blocks while the device has idle
+  // threads, down to 128 bytes per access. The rest of the block becomes lanes,
+  // a power of two of them, and at last `across` grows again to use all
+  // threads.
   const int64_t threads = frame.threads();
   const int64_t vectors = group.rows / tile.width;
   tile.across = std::min<int64_t>(threads, kir::kWarpThreads);

@@ -55,6 +55,7 @@ ComplexParts ComplexArithmetic::Number(double re, double im,
   return {Number(re, like.re), Number(im, like.im)};
 }
 
+// Also true for -0, which no comparison tells from 0: its inverse is -infinity.
 HloInstruction* ComplexArithmetic::IsNegative(HloInstruction* a) {
   HloInstruction* zero = Number(0, a);
   return Do(HloOpcode::kOr, Compare(a, ComparisonDirection::kLt, zero),
@@ -196,6 +197,8 @@ ComplexParts ComplexArithmetic::Tan(const ComplexParts& a) {
   return {turned.im, Do(HloOpcode::kNegate, turned.re)};
 }
 
+// The real part, exp(re) cos(im) - 1, is expm1(re) cos(im) + (cos(im) - 1), and
+// cos(im) - 1 is -2 sin²(im / 2), so that small numbers do not cancel.
 ComplexParts ComplexArithmetic::Expm1(const ComplexParts& a) {
   HloInstruction* half_sine = Do(HloOpcode::kSin, Mul(Number(0.5, a.im), a.im));
   HloInstruction* square = Mul(half_sine, half_sine);

@@ -353,6 +353,10 @@ PartsOf Splitter::Product(const HloInstruction& hlo) {
 }
 
 // What is applied has the parts of its accumulators, then those of the values.
+// It remains one reduction: the product of two complex numbers needs both parts
+// of both, so real and imaginary accumulators cannot be reduced one by one. As
+// inputs and init values have the same parts, the first half of the flattened
+// operands still is the inputs.
 absl::StatusOr<PartsOf> Splitter::Reduce(const HloInstruction& hlo) {
   const HloComputation& applied = *hlo.to_apply();
   HloComputation::Builder builder(applied.name());

@@ -108,8 +108,10 @@ absl::Status DotEmitter::Named(
                     body);
 }
 
-// Rows and columns past the end are those of the last; contracted places past
-// the end are zeros on both sides.
+// Rows and columns past the end are those of the last, whose sums nobody
+// writes; that keeps reads in bounds without a branch. Contracted places past
+// the end take part in every sum, so they are zeros, and on both sides: 0 times
+// an infinity would be NaN.
 absl::Status DotEmitter::Load(const Hero& hero, int side, kir::BufferId tile,
                               const AffineExpr& step) {
   const int64_t wide = side == 0 ? tile_.rows : tile_.columns;
@@ -208,7 +210,11 @@ absl::Status DotEmitter::Multiply(const Hero& hero,
       });
 }
 
-// Threads of a tile with slices have one place each.
+// With slices, each thread has one place: thread_rows and thread_columns grow
+// only while the tile has more places than there are threads, which leaves more
+// than half of the threads busy and thus one slice. The last barrier keeps the
+// next product from writing over partial sums that are still being read, if it
+// gets the same memory.
 absl::Status DotEmitter::JoinSlices(const Hero& hero) {
   if (tile_.slices == 1) return absl::OkStatus();
   const bool is_pred = hero.hlo->shape().element_type() == PRED;
@@ -243,6 +249,9 @@ absl::Status DotEmitter::EmitHero(const Hero& hero) {
     ASSIGN_OR_RETURN(
         const ElementType type,
         KernelType(hero.hlo->operand(side)->shape().element_type()));
+    // Extents of a tile are powers of two. Threads that read along the depth
+    // write down a column of the tile, each a row further: all in one bank if
+    // rows were that long. One element more spreads them.
     const int64_t padding = hero.shape.depth_is_fast[side] ? 1 : 0;
     tiles[side] = builder_.AddShared(
         "s", type,

@@ -140,6 +140,11 @@ DotShape MakeConvolutionShape(const HloInstruction& hlo,
       if (groups > 1) shape.sides[0].push_back(group);
       shape.sides[0].push_back({DotShape::kDepth, feature_part});
     } else {
+      // Two values make the index along a spatial dimension, the output's
+      // position and the offset in the window: position * stride + offset *
+      // dilation - padding, as Element() has it. The row of the left matrix
+      // that belongs to an output position is therefore never stored (implicit
+      // im2col).
       const int64_t k = along - dims.input_spatial_dimensions().begin();
       shape.windows[d] = hlo.window().dimensions(k);
       shape.sides[0].push_back(result[dims.output_spatial_dimensions(k)]);
@@ -218,6 +223,10 @@ DotShape MakeDotShape(const HloInstruction& dot,
 
 DotTile ChooseDotTile(int64_t batch, int64_t rows, int64_t columns,
                       int64_t depth, int64_t threads) {
+  // Larger tiles read each operand fewer times: a tile of r x c places reads (r
+  // + c) / (r * c) elements per product. Tiles shrink, the longer side first,
+  // only until there are enough blocks to fill a device, and never below one
+  // place per thread.
   constexpr int64_t kLargest = 64, kDepth = 32, kBlocks = 128;
   DotTile tile;
   tile.rows = std::min(kLargest, PowerOfTwoFrom(rows));

@@ -182,6 +182,10 @@ bool ElementEmitter::ReadsRegister(const Indices& indices) const {
   });
 }
 
+// Operands have affine indices, which are known from loop variables alone.
+// Where an index comes from a register (of a gather, say), the element is named
+// by its number in memory instead, by which `gather` and `scatter` address a
+// whole array.
 absl::StatusOr<Operand> ElementEmitter::PlaceInMemory(const Shape& shape,
                                                       const Indices& indices) {
   AffineExpr number;
@@ -211,6 +215,8 @@ absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
                        {WholeArray(buffer, hlo.shape()), place});
 }
 
+// Elements below a byte: the first one of a byte is in its lowest bits, so an
+// element is moved down by its place in the byte, and what is above it cut.
 absl::StatusOr<Operand> ElementEmitter::LoadPacked(const HloInstruction& hlo,
                                                    kir::BufferId buffer,
                                                    const Indices& indices) {
@@ -247,6 +253,8 @@ absl::StatusOr<Operand> ElementEmitter::LoadPacked(const HloInstruction& hlo,
   return Narrow(builder_.Emit("cast", type, {low}), hlo.shape().element_type());
 }
 
+// Up and down again: a type with a sign gets copies of it in the bits above,
+// one without gets zeros, as shifts to the right of bytes do.
 Operand ElementEmitter::Narrow(const Operand& value, PrimitiveType type) {
   const AffineExpr above(8 - primitive_util::BitWidth(type));
   const ElementType byte = builder_.TypeOf(value);

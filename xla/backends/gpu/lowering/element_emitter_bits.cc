@@ -181,6 +181,11 @@ absl::StatusOr<Operand> ElementEmitter::ReducePrecision(
 
 // In integers: the bits of the magnitude rounded to the nearest, ties to even;
 // then what is too large becomes infinite, what is too small zero.
+//
+// Adding half a unit less one, plus the lowest kept bit, and cutting off the
+// rest rounds ties to even. A carry out of the mantissa goes into the exponent,
+// which is right in every case: the next power of two, and from the largest
+// finite number infinity.
 absl::StatusOr<Operand> ElementEmitter::RoundBits(const HloInstruction& hlo,
                                                   const Operand& a,
                                                   ElementType type) {
@@ -322,6 +327,10 @@ absl::StatusOr<Operand> ElementEmitter::CompareTotal(
 }
 
 // The bits as a signed number, those of negative floats turned around.
+//
+// This is the order totalOrder of IEEE 754: floats are kept as sign and
+// magnitude, so that flipping the magnitude of negative ones makes integers of
+// them that compare alike, with -NaN < -inf < … < -0 < 0 < … < inf < NaN.
 absl::StatusOr<Operand> ElementEmitter::TotalOrder(const HloInstruction& hlo,
                                                    const Operand& a) {
   const int64_t width =

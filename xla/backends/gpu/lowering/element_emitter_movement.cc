@@ -85,6 +85,10 @@ ElementEmitter::Values ElementEmitter::Pad(const HloInstruction& hlo,
 
 // The element that one of the operands from `first` to before `end` holds, by
 // halves.
+//
+// A binary search over the operands' ends: branches are nested as deep as the
+// logarithm of the operands, where a chain of them would be as deep as their
+// number.
 absl::StatusOr<Operand> ElementEmitter::Concatenate(const HloInstruction& hlo,
                                                     const Indices& indices,
                                                     int64_t first,

@@ -58,7 +58,9 @@ absl::Status ElementEmitter::Accumulate(const HloInstruction& hlo,
   absl::c_copy(values, std::back_inserter(arguments));
   ASSIGN_OR_RETURN(std::vector<Operand> results,
                    Apply(*hlo.to_apply(), arguments));
-  // A result may be another accumulator as it was.
+  // All results must be known before the first accumulator is written: of (a,
+  // b) -> (b, a) the results are the accumulators themselves, and the first
+  // copy would overwrite what the second one reads.
   for (Operand& result : results) {
     if (absl::c_linear_search(accumulators, result)) {
       result = builder_.Emit("copy", builder_.TypeOf(result), {result});
@@ -102,6 +104,8 @@ ElementEmitter::Values ElementEmitter::Reduce(const HloInstruction& hlo,
   return EndReduction(hlo, accumulators);
 }
 
+// Padding is skipped rather than combined, which is the same where the init
+// value is the identity of the reduction.
 ElementEmitter::Values ElementEmitter::ReduceWindow(const HloInstruction& hlo,
                                                     const Indices& indices) {
   std::vector<int64_t> extents;

@@ -22,6 +22,10 @@ namespace xla::gpu {
 using kir::ElementType;
 using kir::Operand;
 
+// Groups are runs of consecutive output features. With 6 features in 2 feature
+// groups, features 3 to 5 read the second half of the input's channels; with 2
+// batch groups they read the second half of its batches, of which the result
+// has half as many.
 ElementEmitter::Values ElementEmitter::Convolution(const HloInstruction& hlo,
                                                    const Indices& indices) {
   const ConvolutionDimensionNumbers& dims = hlo.convolution_dimension_numbers();
@@ -202,6 +206,12 @@ absl::StatusOr<ElementEmitter::ScatterPlace> ElementEmitter::PlaceOfUpdate(
   return result;
 }
 
+// The thread of an element goes through all index vectors and combines the
+// updates whose window covers it, in the order of the updates. That takes
+// elements times updates steps, but no atomics, and combines in the same order
+// on every run. A start is clamped to [-1, last + 1], where `last` is the last
+// one in bounds: a window that is out of bounds stays so, and the range of the
+// index is known.
 ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
                                                const Indices& indices) {
   const auto& scatter = *Cast<HloScatterInstruction>(&hlo);
@@ -275,6 +285,11 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
   return accumulators;
 }
 
+// The thread of an element goes through the windows that cover it, at most one
+// for each place of the element within its window: the window begins where the
+// element less that place is, which must be a multiple of the stride. Each
+// window is searched again for the place that it selects, so an element takes
+// up to the square of the window's size.
 ElementEmitter::Values ElementEmitter::SelectAndScatter(
     const HloInstruction& hlo, const Indices& indices) {
   const HloInstruction& source = *hlo.operand(1);
@@ -322,6 +337,9 @@ ElementEmitter::Values ElementEmitter::SelectAndScatter(
   return std::vector<Operand>{sum};
 }
 
+// Whoever comes first is kept where `select` says so, as in a sequential walk
+// of the window; `any` makes the first element in bounds win over the initial
+// 0, which is none of the window's. Padding never takes part.
 absl::StatusOr<Operand> ElementEmitter::IsSelected(const HloInstruction& hlo,
                                                    const Indices& window,
                                                    const Indices& offsets) {

@@ -106,7 +106,9 @@ struct Ways {
   bool updates = false;  // in place
 };
 
-// Nothing shared and nothing in place: not of this kind.
+// Each kind claims the results that it computes, and what is `written` is not
+// looked at again. Loops come last, as they can compute nearly every result,
+// one element at a time. Nothing shared and nothing in place: not of this kind.
 absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
                                          const FusionLoweringOptions& options,
                                          Ways ways, bool* any) {

@@ -163,6 +163,10 @@ Indices MapIndices(const HloInstruction& hlo, int64_t i, const Indices& indices,
   }
 }
 
+// Affine expressions have no comparison, so a test is arithmetic: max(0, min(1,
+// x + 1)) is 1 exactly where x >= 0, and the minimum of two tests is their
+// conjunction. A side that the ranges decide adds no test, so an index that is
+// always in bounds costs nothing in the kernel.
 AffineExpr Inside(const AffineExpr& index, int64_t size,
                   const AffineExpr::Ranges& ranges) {
   const auto test = [](const AffineExpr& margin) {
@@ -185,6 +189,10 @@ AffineExpr Clamp(const AffineExpr& index, int64_t size,
       .SimplifyIn(ranges);
 }
 
+// Floor division does the right thing below the operand as well: with
+// padding=2_0 result element 1 is at place -1, whose index -1 fails Inside().
+// With interior padding of s elements, the operand is at the multiples of s +
+// 1.
 ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
                               const AffineExpr::Ranges& ranges) {
   ConditionalIndices result;
@@ -208,6 +216,9 @@ ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
   return result;
 }
 
+// The place is counted in the input after base dilation, where element e of the
+// input is at e * base_dilation and holes lie between: only places that
+// base_dilation divides hold an element.
 AffineExpr AddWindowIndex(const WindowDimension& window, int64_t size,
                           const AffineExpr& index, const AffineExpr& offset,
                           const AffineExpr::Ranges& ranges,
@@ -290,6 +301,11 @@ std::vector<int64_t> LongDimensions(const Shape& shape) {
   return dims;
 }
 
+// Follows the element with index (i0, i1, …) of the value backwards, at each
+// step into the operand with the most elements, to the array in memory. There
+// its address is a linear expression in the i's, and the dimension whose
+// coefficient is 1 is the one along which neighbors are neighbors. A transpose
+// on the way is thus seen through.
 int64_t FastDimension(const HloInstruction& value,
                       absl::Span<const HloInstruction* const> body) {
   const auto name = [](size_t d) { return absl::StrCat("d", d); };

@@ -177,6 +177,8 @@ absl::Status KernelBuilder::Loop(
   return absl::OkStatus();
 }
 
+// The kernel IR has no variables for indices, but a loop of one iteration names
+// one. `extent` bounds it where the bounds of the expression alone are wider.
 absl::Status KernelBuilder::Let(
     absl::string_view prefix, const AffineExpr& value, int64_t extent,
     absl::FunctionRef<absl::Status(const AffineExpr&)> body) {

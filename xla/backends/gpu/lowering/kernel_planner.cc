@@ -121,6 +121,9 @@ KernelPlan KernelPlanner::PlanSkeleton(const kir::Kernel& skeleton) const {
   return result;
 }
 
+// Two caches: kernels with equal fingerprints have equal plans, and of kernels
+// that differ in arithmetic only the skeletons are equal, so that planning
+// shared memory, the expensive part, is done once for them.
 KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
   KernelPlan result;
   absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options_.lowering);

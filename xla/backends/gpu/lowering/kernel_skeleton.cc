@@ -102,6 +102,10 @@ class Skeleton {
     return result;
   }
 
+  // A long loop is cut by whole periods only: with stages that take turns (k %
+  // 3) the loop must end in the same stage as before, since the code behind it
+  // continues there. The period is at most half of kTrips, so that a whole one
+  // still follows a whole one.
   bool Keep(const kir::Loop& loop, kir::Statement* result) {
     kir::Loop copy = loop;
     copy.index = absl::StrCat("i", ++loops_);

@@ -45,6 +45,13 @@ using Lanes = std::array<int64_t, kir::kWarpThreads>;
 using Mask = uint32_t;
 
 // One warp of one block.
+//
+// A stretch of straight code is a dataflow graph: a value is ready when the
+// latest of its operands is, plus its latency, as on hardware that stalls only
+// where a value is used. The stretch takes the longer of its critical path and
+// of the slots it issues; barriers, waits and loops that are walked in part end
+// it (Join). Each time keeps along which kinds of latency it came about, so
+// that a price can weigh them by how many warps hide them.
 class WarpWalk {
  public:
   WarpWalk(const KernelCode& code, const std::vector<bool>& varying,
@@ -187,6 +194,10 @@ class WarpWalk {
   KernelWork work_;
 };
 
+// Global memory moves whole sectors, up to four of which make one request of a
+// warp. Shared memory serves one word per bank at a time: lanes that want the
+// same word share it, lanes that want different words of one bank take turns,
+// and the fullest bank decides.
 double WarpWalk::Access(const CodeOperand& operand, Mask mask, bool is_write,
                         bool is_atomic, double weight) {
   const kir::Buffer& buffer = code_.kernel->buffers[operand.buffer];
@@ -433,6 +444,9 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
   Join();
   Iterations(begin, start, 0, together, mask, weight);
   Join();
+  // The first iterations find sectors that nobody has read; one in the middle
+  // is the steady state. Its work is weighted by the number of iterations it
+  // stands for, and its share of the critical path is added as often.
   const double rest = static_cast<double>(trips - together) / together;
   const Time before = now_;
   const int64_t middle = std::min(trips / 2, trips - together);
@@ -559,6 +573,9 @@ absl::StatusOr<KernelWork> WorkOfKernel(const kir::Kernel& kernel) {
   double longest = -1;
   int64_t begin = 0;
   for (int64_t end : ends) {
+    // The first warp of a block often has a job of its own (lane 0 writes, warp
+    // 0 joins sums), the others are alike. A block in the middle of the range
+    // has neither the first nor the last elements, where bounds cut off lanes.
     const std::pair<int64_t, double> picked[] = {
         {0, 1}, {warps / 2, static_cast<double>(warps - 1)}};
     for (const auto& [warp, times] : picked) {

@@ -65,6 +65,8 @@ absl::Status MatrixEmitter::Chunk(
   const AffineExpr other = Simple(AffineExpr::FloorDiv(number, fast));
   const auto chunk = [&] {
     if (side.depth_is_fast) return body(other, along, {other, along});
+    // Depth k = `other` is element v = k % vector of the lanes with quarter t =
+    // k / vector, and belongs to row 4 * v + t.
     const AffineExpr row =
         Simple(AffineExpr::Mod(other, vector) * AffineExpr(4) +
                AffineExpr::FloorDiv(other, vector));
@@ -134,6 +136,8 @@ absl::Status MatrixEmitter::CopyChunk(const Hero& hero, const Side& side,
   const Indices first = MemoryIndices(shape, at.indices);
   const AffineExpr exists =
       Simple(AffineExpr::Min(Exists(hero, side, numbers), at.condition));
+  // A copy whose condition fails writes zeros rather than nothing: the stage
+  // holds values of an older step there, which would be multiplied.
   return builder_.Loop("j", kir::LoopKind::kVectorize, 0, tile_.vector(),
                        [&](const AffineExpr& j) {
                          Indices from = first;
@@ -231,6 +235,10 @@ absl::Status MatrixEmitter::Store(const Hero& hero, const AffineExpr& step) {
   return absl::OkStatus();
 }
 
+// Where the depth is not the fastest dimension, shared memory has row 4 * v + t
+// for element v of quarter t (Chunk() writes it so). One read brings the places
+// of `width` blocks for one such row, which then go to the fragments of these
+// blocks one by one.
 absl::Status MatrixEmitter::ReadFragments(const Side& side,
                                           const AffineExpr& stage) {
   const int64_t blocks = side.side == 0 ? 2 * tile_.down() : tile_.across();

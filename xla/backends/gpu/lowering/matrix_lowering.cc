@@ -121,6 +121,17 @@ absl::Status MatrixEmitter::EmitHero(const Hero& hero) {
       });
     });
   }));
+  // The pipeline, with `ahead` = stages - 1 steps under way. When iteration
+  // `step` waits, ahead + step groups are committed (one per step of the
+  // prologue and one per iteration before this one), and all but the latest
+  // ahead - 1 of them have arrived: those of steps 0 … step.
+  //
+  // One barrier per iteration does two things: it publishes what other threads
+  // copied or stored for `step`, and it proves that all threads are done with
+  // the products of step - 1. The stage of step - 1 is the one that step +
+  // ahead overwrites next, since they differ by `stages`, and a Store() behind
+  // the products goes to step + 1, whose stage was last read at step + 1 -
+  // stages <= step - 1.
   const int64_t steps =
       CeilOfRatio(hero.shape.Count(DotShape::kDepth), tile_.depth());
   const bool copies = CopiesAhead(hero);
@@ -164,6 +175,12 @@ absl::Status MatrixEmitter::Write() {
   if (shape.row_is_fast) width = 1;
   while (group_.columns % width != 0) width /= 2;
   // The place of a block of eight rows, from column `begin` of a group on.
+  //
+  // Blocks interleave their columns (Line()): with t = together_[1], column c
+  // of block j is place (j / t * 8 + c) * t + j % t. A lane has columns 2 *
+  // quarter_ and 2 * quarter_ + 1 of each block, which over t blocks make 2 * t
+  // neighbors in the order q * t + j % t. `column` is taken apart in that way
+  // below.
   const auto place = [&](const AffineExpr& block, const AffineExpr& group,
                          const AffineExpr& begin) -> absl::Status {
     const AffineExpr row = first_row_ + warp_row_ + Line(0, block);

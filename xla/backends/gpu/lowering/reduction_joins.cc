@@ -120,6 +120,8 @@ absl::Status ReductionEmitter::JoinWarps(const std::vector<Hero*>& heroes) {
       (AffineExpr::FloorDiv(thread_, AffineExpr(lanes_)) * AffineExpr(warps))
           .SimplifyIn(ranges);
   for (Hero* hero : heroes) {
+    // Every lane adds the same parts in the same order: all have the same bits,
+    // and no second exchange is needed to spread the result.
     const ElementType type = builder_.TypeOf(hero->accumulators[0]);
     const std::string op = WarpOp(*hero);
     Operand all;
@@ -164,6 +166,13 @@ absl::Status ReductionEmitter::Halve(int level, int64_t distance) {
       });
 }
 
+// A tree in shared memory for what a warp has no instruction for. At `distance`
+// the lanes below it read places of the lanes from `distance` up to twice that,
+// and write their own: what is read and what is written do not overlap, so one
+// barrier per level is enough. The barrier is that of a warp once all these
+// lanes are in one, which holds from 2 * distance <= 32 on where the lanes of a
+// row are neighbors. After the last level every lane reads the place of lane 0,
+// so the barrier there has to span all lanes of the row.
 absl::Status ReductionEmitter::Combine(int level) {
   const std::vector<Hero*> heroes = Heroes(level);
   if (heroes.empty()) return absl::OkStatus();

@@ -40,6 +40,10 @@ ReductionEmitter::ReductionEmitter(const ReductionGroup& group,
   ChooseWidth(min_vector_columns);
 }
 
+// Threads of a row beyond the last one work on the last row again. They must
+// not leave, since the lanes of a block meet at barriers when they join their
+// sums, and reads at clamped places are in bounds; Write() drops what they
+// compute.
 absl::Status ReductionEmitter::InRow(
     absl::FunctionRef<absl::Status(const Indices&)> body) {
   const AffineExpr row = AffineExpr::Min(raw_row_, AffineExpr(group_.rows - 1))
@@ -165,6 +169,9 @@ Indices ReductionEmitter::PlacesIn(const HloInstruction& hlo,
                     builder_.ranges());
 }
 
+// What earlier levels have kept is made known first, so that the inputs of this
+// one find it in registers. What this level keeps is stored last: its inputs
+// have computed it by then, and the scope has its register.
 absl::Status ReductionEmitter::Column(int level, const Indices& row,
                                       const AffineExpr& column,
                                       const AffineExpr& slot, bool first) {
@@ -309,6 +316,11 @@ absl::Status ReductionEmitter::WriteRows() {
                       });
 }
 
+// Reductions that depend on one another run in stages, one pass over the
+// columns for each level. Softmax: the maximum at level 0, the sum of exp(x -
+// maximum) at level 1, the quotients are written at level 2. A row stays with
+// its lanes throughout, so what one stage leaves for the next is in registers,
+// and no stage waits for another block.
 absl::Status ReductionEmitter::Emit() {
   int last = 0;
   for (const HloInstruction* hlo : group_.heroes) {

@@ -181,6 +181,9 @@ void ReductionEmitter::ChooseThreads() {
   rows_per_block_ = threads / lanes_;
 }
 
+// The most words that are kept at the same time, by a sweep over the levels: a
+// value occupies registers from the level that computes it through the last
+// that reads it. Each lane keeps all of its columns of a row.
 int64_t ReductionEmitter::KeptRegisters(int64_t lanes) const {
   std::map<int, int64_t> changes;  // by level
   for (const Kept& kept : kept_) {

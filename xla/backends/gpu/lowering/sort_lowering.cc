@@ -62,6 +62,21 @@ int StepsOfVisit(const HloInstruction& hlo, bool keeps_places) {
   return hlo.operand_count() <= 2 && code <= 16 ? 2 : 1;
 }
 
+// A bitonic sorting network (Batcher, Sorting networks and their applications,
+// AFIPS 1968) on a row in shared memory. Its merges begin with mirrored pairs
+// (i with size - 1 - i) in place of reversed halves, so that every comparator
+// puts the lesser element in the lower place. A row whose length is no power of
+// two is then sorted as if the places beyond it held elements after all others:
+// these would never move, and their pairs are left out. The network is not
+// stable; elements carry the places they came from where equal ones can be told
+// apart.
+//
+// n elements take log2(n) * (log2(n) + 1) / 2 steps, with a barrier each. With
+// `steps_` of them in registers, a thread takes 2^steps_ elements that are
+// closed under these steps, and up to `steps_` times fewer barriers remain.
+// Such elements lie a power of two apart, where lanes would meet in one bank:
+// with a gap behind each 32 elements, lanes that read 8 neighbors each are in
+// 32 different banks.
 class TileSorter : public SortEmitter {
  public:
   TileSorter(const SortGroup& group, KernelFrame* frame)

@@ -45,6 +45,11 @@ class RankEmitter : public SortEmitter {
                        std::vector<Operand> values);
 };
 
+// Every element is compared with all others of its row, so elements² * rows
+// pairs are compared, and what is compared is computed anew for each: it must
+// not contain loops of its own. Places of results come from ranks, so that
+// threads write scattered elements: where elements share a byte, two threads
+// could write the same one.
 absl::Status RankEmitter::Check() const {
   const auto refuse = [&](absl::string_view why) {
     return NotLowered(sort_, absl::StrCat("rows of ", group_.elements,
@@ -93,6 +98,15 @@ bool RankEmitter::IsCompared(int64_t operand) const {
   return false;
 }
 
+// Of each pair of a row exactly one goes before the other: the one the
+// comparator says, or for equals the one with the lower index. The ranks are
+// therefore a permutation of 0 … elements - 1, no two threads write one place,
+// and the sort is stable. That needs a strict weak order; with a NaN that is
+// neither before nor after anything, equality is not transitive and ranks would
+// collide.
+//
+// Operands that the comparator ignores are not read again for each pair; the
+// thread's own value stands in for the other one.
 absl::StatusOr<Operand> RankEmitter::Rank(const Indices& indices,
                                           absl::Span<const Operand> values) {
   constexpr ElementType kPred = ElementType::kPred;

@@ -163,6 +163,10 @@ absl::Status TransposeEmitter::Named(
   return next();
 }
 
+// Element [a][b] of the tile is `a` places along write_fast and `b` along
+// read_fast from the corner: threads side by side differ in b here, and in a
+// when Write() reads the tile. Vectors are in bounds as a whole or not at all,
+// since width_ divides both extents (NeighborsOf).
 absl::Status TransposeEmitter::Read(const HloInstruction& hero,
                                     kir::BufferId tile) {
   return Rounds([&](const AffineExpr& first, const AffineExpr& neighbor,
@@ -372,6 +376,10 @@ std::set<const HloInstruction*> ArraysBehind(const HloInstruction& value,
 
 // Whether neighbors along that dimension of the place lie next to each other in
 // the result: those of a tile's row, in the first row and in another.
+//
+// It tries three addresses in two rows rather than proving it for all: a wrong
+// answer makes writes slow and nothing else, because where elements go is
+// ResultWay's decision.
 bool KeepsNeighbors(const ResultWay& way, const Shape& place, int64_t dim,
                     const Shape& result) {
   const auto address = [&](bool is_first, int64_t offset) {

@@ -80,6 +80,11 @@ OpCost CostOf(absl::string_view op, ElementType type) {
   }
 }
 
+// One slot for each term and each operation inside of it. Division by a power
+// of two is a shift or a mask; by any other number it is taken for four
+// operations, as compilers multiply by a reciprocal and correct the result.
+// What does not depend on the loop is computed in front of it and costs nothing
+// here.
 double IndexSlots(const AffineExpr& expr, absl::string_view loop) {
   const auto is_outside = [&](const AffineExpr::Atom& atom) {
     return !loop.empty() && atom->name != loop &&

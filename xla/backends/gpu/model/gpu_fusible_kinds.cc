@@ -31,6 +31,9 @@ int64_t MostMinorDimension(const Shape& shape) {
   return -1;
 }
 
+// Whether neighbors in memory stop being neighbors, so that reads or writes are
+// not coalesced. Dimension d of a transpose is dimension dimensions(d) of its
+// operand; a copy keeps the numbers and changes the layout.
 bool MovesMinorDimension(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kCopy &&
       hlo.opcode() != HloOpcode::kTranspose) {

@@ -215,6 +215,10 @@ FusionDecision ShapesCompatibleForMultiOutputFusion(
                         device_info, /*rows_join_tiles=*/false);
 }
 
+// The kernel of a scatter runs over its updates, in any order, and changes its
+// target in place. So the target must be complete in memory before the kernel
+// starts, and a producer in the kernel must not read it: it might see elements
+// that another thread has changed already.
 FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,
                                         const HloInstruction& consumer) {
   if (IsInputFusibleScatter(producer)) {

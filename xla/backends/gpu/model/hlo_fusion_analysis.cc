@@ -170,6 +170,10 @@ bool HloFusionAnalysis::FindTiledTranspose() {
   return true;
 }
 
+// A kind named by the backend config is final. Otherwise the first kind that
+// all outputs fit: the loop of a reduction or of a transpose must visit the
+// elements of every other output too, while one scatter or sort among the
+// outputs decides.
 HloFusionAnalysis::EmitterFusionKind HloFusionAnalysis::ComputeKind() {
   const absl::string_view kind = backend_config_.kind();
   if (kind == kTritonFusionKind || kind == kTritonGemmFusionKind) {

@@ -54,6 +54,10 @@ struct Role {
   int64_t strides[2] = {0, 0};
 };
 
+// From minor to major, each dimension has to begin where the one before it
+// ends, in both arrays: stride = stride * extent of those merged so far.
+// Contracting [b, c] of f32[8,2,3] with [b, c] of f32[2,3,4] is one dimension
+// of 6 in both; with f32[3,2,4], whose c is major, it is not.
 std::optional<Role> Merge(const Shape& a, const Shape& b,
                           absl::Span<const int64_t> a_dimensions,
                           absl::Span<const int64_t> b_dimensions) {

@@ -171,6 +171,13 @@ std::optional<ScatterTile> TileOfScatter(const HloInstruction& hlo,
   return tile;
 }
 
+// A scatter in order shares its windows by the number of the array's element
+// that each begins with, modulo the number of groups. Windows that do not begin
+// at one element have none in common, so all updates of an element meet in one
+// thread, in their order. Where windows begin at multiples of some distance,
+// groups that share a factor with it would get none: starts that are multiples
+// of 4 reach 2 of 8 groups, but all of 7. Hence the number of groups is coprime
+// to the distance.
 int64_t ScatterGroups(const HloInstruction& hlo, int64_t device_threads) {
   // One thread of so many that a device runs, since each looks at all indices,
   // with at least so many windows.

@@ -84,6 +84,10 @@ std::string ProgramSteps::UniqueName(const HloComputation& computation) {
   return name;
 }
 
+// Steps of which the host decides nothing are replayed as one CUDA graph. A
+// whole computation is one if possible, and then part of its caller's;
+// otherwise it is cut at the steps that wait for a value (a switch, a loop
+// without a known trip count), with a graph for each run of steps between.
 absl::StatusOr<ProgramSteps::Function> ProgramSteps::FunctionOf(
     const HloComputation* computation) {
   const auto found = functions_.find(computation);

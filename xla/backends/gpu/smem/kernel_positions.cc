@@ -209,6 +209,8 @@ std::vector<int> OriginsOf(absl::Span<const Insertion> insertions, int end) {
   return origins;
 }
 
+// Insertions are sorted by anchor, so each one before it has moved it on by
+// one.
 int InsertedPosition(absl::Span<const Insertion> insertions, int index) {
   return insertions[index].anchor + index;
 }

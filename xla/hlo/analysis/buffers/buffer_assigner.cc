@@ -191,9 +191,9 @@ bool BufferAssigner::ExceedsMemoryLimit(
   });
 }
 
-absl::StatusOr<std::unique_ptr<BufferAssignment>>
 // If the assignment exceeds the memory limit and a fallback algorithm is set,
 // both assignments are made and the smaller one is kept.
+absl::StatusOr<std::unique_ptr<BufferAssignment>>
 BufferAssigner::CreateAssignment(
     const HloModule* module, std::unique_ptr<HloOrdering> hlo_ordering,
     BufferValue::SizeFunction buffer_size,

@@ -417,6 +417,15 @@ absl::Status BufferAssignmentBuilder::AssignTemporaries(
   return absl::OkStatus();
 }
 
+// Presets come first, and what they place is left out of the rest. With a total
+// order of all instructions, live ranges are intervals: AssignBuffer gives
+// parameters, constants and tuples an allocation each, results as well unless
+// they are packed, and collects what no allocation lends its memory to in
+// temporaries_, which one heap for each memory space or private stack then
+// packs all at once. Without one, every buffer is placed as it comes, in an
+// allocation whose values it cannot interfere with or in a new one, and
+// CombineTemporaries makes the allocations of temporaries one. Presets are the
+// caller's, so only a check at the end tells whether they overlap.
 absl::Status BufferAssignmentBuilder::Run() {
   TF_RETURN_IF_ERROR(CheckSizes());
   TF_RETURN_IF_ERROR(GatherComputationsByAllocationType(

@@ -62,6 +62,8 @@ Indefinite FindIndefinite(const BufferAssignmentProto& proto,
 
 // The most bytes that are live in a trace, without those of `elsewhere`. What
 // shares with a buffer costs nothing while that memory is taken.
+// A block is live until the last of its buffers has been freed, whichever came
+// first; its size is that of the buffer which opened it.
 absl::StatusOr<int64_t> PeakOfTrace(
     const HeapSimulatorTrace& trace, const Sizes& sizes,
     const absl::flat_hash_set<int64_t>& elsewhere) {

@@ -78,7 +78,12 @@ const HloLiveRange::TimeBound* LentMemory::RangeOf(
   return it == ranges.end() ? nullptr : &it->second;
 }
 
-// A copy was inserted to keep two values apart.
+// Values in one allocation overlap in no more than a point, so their ranges are
+// in the same order by start and by end, and the walk back from the last one
+// that starts in time may stop at the first that ends before. Two ranges that
+// share a point are those of an operand and of the result that takes its place,
+// which the instruction has to allow. A copy never takes the place of its
+// source: it was inserted to keep the two apart.
 bool LentMemory::IsFree(const Busy& busy, const HloBuffer& buffer) const {
   const auto overwrites = [&](const HloValue& user, const HloValue& operand) {
     return MayWriteOver(assignment_.dataflow_analysis(), user, operand,
@@ -138,6 +143,10 @@ bool LentMemory::HasAllocation(const HloInstruction& inst) const {
       });
 }
 
+// The allocations of operands come first: taking the place of an operand that
+// ends here fits without a gap in time. Then the smallest that are large enough
+// (best fit), no more than kMaxLentTries of them, which bounds the time for
+// modules with many results.
 bool LentMemory::LendTo(const HloBuffer& buffer, BufferValue::Color color) {
   for (const HloValue* value : buffer.values()) {
     const HloInstruction* inst = value->instruction();

@@ -223,6 +223,10 @@ class Replay {
     return RunComputation(computation);
   }
 
+  // Two trips, and the condition once more. The first trip starts from the
+  // initial state, the second from what the first has left, which is where an
+  // iteration that overwrites what the next one needs shows; further ones would
+  // repeat the second.
   absl::Status RunWhile(const HloInstruction* loop) {
     const HloComputation* condition = loop->while_condition();
     const HloComputation* body = loop->while_body();

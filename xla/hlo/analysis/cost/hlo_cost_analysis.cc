@@ -71,6 +71,9 @@ absl::Status HloCostAnalysis::Preprocess(const HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// The roofline model (Williams, Waterman and Patterson, 2009): an instruction
+// overlaps the use of all its resources perfectly and takes as long as the
+// slowest of them, and no less than the latency of any that it uses.
 absl::Status HloCostAnalysis::Postprocess(const HloInstruction* hlo) {
   if (current_should_compute_bottleneck_time_) {
     double seconds = 0;

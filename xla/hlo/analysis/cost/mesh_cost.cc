@@ -73,6 +73,10 @@ absl::StatusOr<std::vector<MeshCost::Axis>> ParseSizes(absl::string_view text,
   return axes;
 }
 
+// Device numbers are row-major and hosts take consecutive ones, so minor axes
+// stay within a host for as long as the product of their sizes is no more than
+// its devices: with 8 per host the axis of 8 in 4x8 is fast, the one of 16 in
+// 2x16 is slow, as it straddles two hosts.
 void SetLinks(const Preset& preset, std::vector<MeshCost::Axis>& axes) {
   int64_t devices = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
@@ -112,6 +116,8 @@ absl::Status ParseLinks(absl::string_view text, absl::string_view part,
   return absl::OkStatus();
 }
 
+// A ring passes its shards on g - 1 times. An all-reduce is a reduce-scatter
+// followed by an all-gather, hence twice as many.
 double Steps(CollectiveKind kind, int64_t group_size) {
   switch (kind) {
     case CollectiveKind::kAllReduce:

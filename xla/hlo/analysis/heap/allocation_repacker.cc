@@ -170,6 +170,11 @@ class SlicedPacker {
  private:
   using Finder = SlicedAllocationFinder;
 
+  // What is free depends on when a slice starts, so there is a list of free
+  // chunks for each start time, up to the end of the block. The other blocks of
+  // the group get the same offset but live at other times: what is taken in any
+  // of their lives counts as taken for all slices, as it is not known yet which
+  // of the slices comes to lie there.
   bool Place(Group& group) {
     const AllocationBlock* main =
         group.sliced != nullptr ? group.sliced : group.blocks[0];

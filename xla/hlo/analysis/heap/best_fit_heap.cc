@@ -290,6 +290,9 @@ ConstrainedGlobalDecreasingSizeBestFitHeap<BufferType>::Finish() {
   absl::Status status = this->CheckAllFreed();
   if (!status.ok()) return status;
   this->FindColocationTimes();
+  // One heap after the other, each filled with what still fits under the limit.
+  // A heap takes at least the first buffer that is left, by itself if it
+  // exceeds the limit, so this ends.
   Result result;
   for (std::vector<int64_t> left = this->SortedIntervals(); !left.empty();) {
     // The first is placed alone where it is above the limit itself.

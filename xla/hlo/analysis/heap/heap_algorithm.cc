@@ -24,6 +24,10 @@ std::ostream& operator<<(std::ostream& stream, const HeapChunk& chunk) {
   return stream << chunk.ToString();
 }
 
+// Buffers that share memory are a block. It is as large as the largest buffer
+// that joined it since it was last empty, and costs nothing while it is empty.
+// No layout of the blocks needs less than the most bytes that are live at once,
+// so this is the bound that other heaps are measured by.
 template <typename BufferType>
 void NoFragmentationStatsHeap<BufferType>::AddTo(int64_t block,
                                                  const BufferType* buffer,

@@ -193,6 +193,9 @@ std::string SlicedAllocationFinder::FreeChunkRoot::ToString() const {
   return text;
 }
 
+// Times come in descending order, and a place is free from time t on only if it
+// is so from t + 1 on as well: of a piece that is free from later only, the
+// part stays as it is.
 void SlicedAllocationFinder::FreeChunkRoot::Update(
     const Chunk& free_chunk, int64_t free_chunk_slice_time) {
   FreeChunkPieces updated;

@@ -42,6 +42,8 @@ absl::Status ValidateBuffer(const PackingProblem& problem, int64_t index) {
   return absl::OkStatus();
 }
 
+// In the order of their starts, members of a group are apart if each one ends
+// before the next begins; other pairs then need no look.
 absl::Status ValidateColocations(const PackingProblem& problem) {
   // (group, lower) → index, so that neighbors in time are neighbors here.
   std::vector<std::tuple<int64_t, int64_t, int64_t>> members;
@@ -107,6 +109,8 @@ absl::Status ValidatePackingProblem(const PackingProblem& problem) {
   return ValidateColocations(problem);
 }
 
+// A sweep over time, and a lower bound of the height of every packing: what is
+// live together lies side by side.
 int64_t MaxLoad(const PackingProblem& problem) {
   // (time, change in bytes): at equal times, ends come before starts.
   std::vector<std::pair<int64_t, int64_t>> events;

@@ -129,6 +129,10 @@ absl::StatusOr<Value> Channels::Recv(const HloInstruction* recv,
       {std::move(zeros), Value::Scalar<uint32_t>(number), Value::Token()});
 }
 
+// With pairs, messages wait in one queue for each receiver, channel and sender.
+// Without, a channel is a single queue: a receiver takes the oldest message
+// that it has not sent itself (unless there is no other device). No message
+// means nullopt, and the device is asked again after others have run.
 absl::StatusOr<std::optional<Value>> Channels::RecvDone(
     const HloInstruction* done, int64_t device,
     absl::Span<const Value> operands) {

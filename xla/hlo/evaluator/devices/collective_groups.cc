@@ -69,6 +69,8 @@ absl::StatusOr<Groups> ListedGroups(const HloCollectiveInstruction* collective,
   return groups;
 }
 
+// The values of a permute are exchanged in one step, once all of these devices
+// have come to it. A device without a pair is a group by itself.
 Groups PermuteGroups(const std::vector<int64_t>& sources) {
   const int64_t n = static_cast<int64_t>(sources.size());
   // Devices connected by pairs: a source and a target at most each, so chains

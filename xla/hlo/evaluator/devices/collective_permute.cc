@@ -86,6 +86,10 @@ int64_t Offset(const DimensionVector& index, const DimensionVector& strides) {
 }
 
 // Slices of the source's input, written into the receiver's output.
+// Operands are (input, output, places in the input, places in the output). The
+// receiver's own output is what the slices go into, and the source says which
+// ones it sends; both have to name the same places in the output. With n
+// arrays, slice k of array i has size number k * n + i.
 class InPlace {
  public:
   InPlace(const HloCollectivePermuteInstruction* permute, Operands source,

@@ -120,6 +120,8 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
 // Reduces one operand over all members, either one after the other in group
 // order or pairwise as a tree. Floating-point results differ between the two,
 // as they do between real implementations.
+// Both keep the order of the members, so that computations that are associative
+// but not commutative get a right result.
 absl::StatusOr<Value> Fold(const HloComputation* computation, Members members,
                            int64_t operand, CollectiveContext& context) {
   std::vector<Value> level;

@@ -206,6 +206,11 @@ class LockstepEvaluator::Session {
   }
 
   // One round over all waiting devices. Returns false if no group was complete.
+  // A group is complete if all its members wait at that very instruction.
+  // Devices that were resumed in this round wait no more, so nobody meets
+  // twice; they run only when the round is over. As all run one program,
+  // devices that take different branches around a collective never meet, which
+  // is then a deadlock, and not a wrong result.
   absl::StatusOr<bool> Meet() {
     bool met = false;
     for (int64_t d = 0; d < grid_.size(); ++d) {

@@ -144,6 +144,9 @@ absl::StatusOr<Value> EnterManualRegion(const HloInstruction* call,
   return shard;
 }
 
+// Replicas never share a value. In a nested region the devices that leave it
+// together differ only along its own manual axes; the outer ones, which are
+// still manual outside, tell one group from another.
 absl::StatusOr<std::vector<std::vector<int64_t>>> ManualRegionGroups(
     const HloInstruction* call, const DeviceGrid& grid) {
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> groups;

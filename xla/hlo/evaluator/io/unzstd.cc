@@ -332,6 +332,11 @@ class Frame {
     return absl::OkStatus();
   }
 
+  // The stream is read backwards, and the three codes come in a different order
+  // each time, as the format has it: first states literals, offsets, matches;
+  // extra bits offsets, matches, literals; next states literals, matches,
+  // offsets. The last sequence has no next states, after which no bit may be
+  // left.
   absl::Status Execute(uint64_t count, absl::string_view coded) {
     TF_ASSIGN_OR_RETURN(BackwardBits bits, BackwardBits::Make(coded));
     uint32_t states[3];

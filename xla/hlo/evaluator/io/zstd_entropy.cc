@@ -121,6 +121,12 @@ uint32_t BackwardBits::Peek(int n) const {
                                ((uint64_t{1} << n) - 1));
 }
 
+// Finite state entropy, a tabled asymmetric numeral system (Duda, Asymmetric
+// Numeral Systems, 2013), as RFC 8878 fixes it. The step is odd and the size a
+// power of two, so that it visits every place once and is back at 0 exactly
+// when as many symbols were spread as there are places. A symbol with p of the
+// states numbers them p to 2 p - 1; the bits that are read are what takes such
+// a number back to the size of the table.
 absl::StatusOr<FseTable> FseTable::Make(absl::Span<const int16_t> parts,
                                         int accuracy) {
   FseTable table;

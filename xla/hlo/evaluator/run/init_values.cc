@@ -40,6 +40,10 @@ bool IsKnownToRepeat(const HloComputation& combiner, const Literal& init) {
 
 }  // namespace
 
+// A reduction in parts starts each part from the initial value: f(f(i, a), f(i,
+// b)). As reductions may combine in any order, that is f(f(i, i), f(a, b)), so
+// i may repeat if f(i, i) is i, whether i is neutral or not: a maximum may
+// start from 5.
 bool InitMayRepeat(const HloInstruction& reduction) {
   const int64_t count = reduction.operand_count() / 2;
   std::vector<const Literal*> arguments;

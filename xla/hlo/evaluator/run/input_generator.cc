@@ -66,6 +66,8 @@ class Filler {
     return static_cast<double>(Below((1 << 20) + 1)) / (1 << 19) - 1;
   }
 
+  // Fisher and Yates: every order is about equally likely, and the same on
+  // every platform, which std::shuffle does not promise.
   void Shuffle() {
     order_.resize(count_);
     std::iota(order_.begin(), order_.end(), 0);

@@ -349,6 +349,9 @@ absl::StatusOr<std::optional<LiteralDifference>> FindDifference(
       errors);
 }
 
+// The error of a sum is relative to its addends, of which a small result of
+// cancellation shows nothing. So the absolute bound grows with the largest
+// element of the array, as a stand-in for the addends.
 absl::StatusOr<std::optional<LiteralDifference>> FindDifferenceByType(
     const LiteralSlice& expected, const LiteralSlice& actual, double scale,
     LiteralErrors* errors) {

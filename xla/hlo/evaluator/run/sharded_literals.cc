@@ -43,6 +43,9 @@ struct Region {
 };
 
 // Nothing where the device holds none of it.
+//
+// Only the valid part of a shard: with f32[5] on 4 devices the third one has
+// one element and a place of padding, and the fourth nothing but padding.
 std::optional<Region> RegionOf(const Shape& leaf, const HloSharding& sharding,
                                int64_t device) {
   if (sharding.IsSingleDeviceLeaf() && sharding.GetUniqueDevice() != device) {

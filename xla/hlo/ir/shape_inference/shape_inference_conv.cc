@@ -41,6 +41,10 @@ absl::Status ExpectConvolutionDimensions(int64_t batch, int64_t feature,
                           absl::StrCat("convolution ", what, " dimension"));
 }
 
+// A feature group convolves its share of the input's features with its share of
+// the kernel's output features, so the kernel has input features for one group
+// only: 6 input features in 3 groups take kernels of 2. A batch group does the
+// same with its share of the batch.
 absl::Status ExpectGroups(const Shape& lhs, const Shape& rhs,
                           int64_t feature_group_count,
                           int64_t batch_group_count,

@@ -263,6 +263,9 @@ absl::StatusOr<Shape> ShapeInference::InferFftShape(
   for (int64_t i = 0; i + 1 < fft_rank; ++i) {
     TF_RETURN_IF_ERROR(expect_length(i, fft_length[i]));
   }
+  // Of the transform of n real numbers coefficient n - k is the conjugate of
+  // coefficient k, so n / 2 + 1 of them say all; the way back needs the length,
+  // as n and n + 1 have as many for even n.
   switch (fft_type) {
     case RFFT:
       if (type != F32 && type != F64) {

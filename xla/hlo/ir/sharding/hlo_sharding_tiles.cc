@@ -32,6 +32,10 @@ std::vector<int64_t> HloSharding::TileIndexForDevice(int64_t device) const {
   return index;
 }
 
+// All tiles but the last ones have ceil(size / tiles) elements, so the end of
+// the array may cut a tile short or leave nothing of it: f32[5] on four devices
+// has the offsets 0, 2, 4, 5 and the limits 2, 4, 5, 5. Both are capped at the
+// size, which makes such a tile empty rather than negative.
 std::vector<int64_t> HloSharding::TileOffsetForDevice(const Shape& shape,
                                                       int64_t device) const {
   CHECK(!IsTuple()) << ToString();

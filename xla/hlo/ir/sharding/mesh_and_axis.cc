@@ -272,6 +272,10 @@ bool AxisRef::Overlaps(const AxisRef& other) const {
          other.sub_axis_->pre_size < sub_axis_->next_pre_size();
 }
 
+// A list of factors cuts the axis at products of its first factors, each of
+// which divides the next. So two parts fit one list if and only if their four
+// ends, sorted, do so. Of an axis of size 12, (1)4 and (2)2 cut at 1, 2 and 4;
+// (1)2 and (1)3 do not coexist, as 2 does not divide 3.
 bool AxisRef::CanCoexist(const AxisRef& other) const {
   if (mesh_axis_index_ != other.mesh_axis_index_ || !sub_axis_ ||
       !other.sub_axis_) {
@@ -285,6 +289,8 @@ bool AxisRef::CanCoexist(const AxisRef& other) const {
          cuts[3] % cuts[2] == 0;
 }
 
+// Of an axis of size 16, (1)8 without (2)2 is (1)2: the factor behind the
+// overlap, (4)2, is free but lost, as only a major part is a prefix.
 std::optional<AxisRef> AxisRef::GetPrefixWithoutOverlap(
     const AxisRef& other) const {
   if (!Overlaps(other)) return *this;
@@ -446,6 +452,10 @@ std::vector<AxisRef> UncoveredAxes(absl::Span<const AxisRef> axes,
   return uncovered;
 }
 
+// An axis of size 16 of which (2)4 is listed is cut at 1, 2, 8 and 16 and
+// becomes three dimensions, of sizes 2, 4 and 2. Since the entries neither
+// overlap nor cut each other, each of them begins at a cut and ends at the next
+// one, and its beginning identifies it.
 MeshAxesSplit SplitMeshByAxes(absl::Span<const AxisRef> axes,
                               const Mesh& mesh) {
   MeshAxesSplit split;

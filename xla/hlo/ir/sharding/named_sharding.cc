@@ -107,10 +107,10 @@ void NamedSharding::DimensionSharding::Append(const DimensionSharding& other,
   MergeAxes(axes_, mesh);
 }
 
-std::optional<NamedSharding::DimensionSharding>
 // Splits the axes into a major part of `size` shards, which is returned, and
 // the minor rest, which stays. The boundary may fall inside an axis; the axis
 // is then split into two sub-axes.
+std::optional<NamedSharding::DimensionSharding>
 NamedSharding::DimensionSharding::Slice(const Mesh& mesh, int64_t size) {
   if (size < 1) return std::nullopt;
   std::vector<AxisRef> major;

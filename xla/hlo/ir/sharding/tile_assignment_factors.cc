@@ -15,6 +15,11 @@
 
 namespace xla {
 
+// Reads both factorizations from the major end and splits each at the
+// boundaries of the other: [4,6] and [8,3] have the boundaries 4 and 8, hence
+// 4, 2, 3. An iota reshaped to either array is then one reshaped to the common
+// factors, with neighbors merged. Where two boundaries do not divide one
+// another, as those of [2,3] and [3,2] after 2 and 3, no such factors exist.
 std::vector<int64_t> ExtractCommonFactorSequence(
     absl::Span<const int64_t> array1, absl::Span<const int64_t> array2) {
   std::vector<int64_t> factors;
@@ -34,6 +39,13 @@ std::vector<int64_t> ExtractCommonFactorSequence(
   }
 }
 
+// The tile dimensions and the transposed iota dimensions list the same devices
+// in the same order, so both are factorizations of one row-major number; the
+// common factors give each tile dimension its digits. A sub-dimension counts
+// from the minor end of its tile dimension. The sort undoes the transpose:
+// sub-dimensions in the order of the iota are axes of the mesh in which device
+// ids are row-major. It is stable, as several factors of one iota dimension
+// already stand from major to minor.
 absl::StatusOr<std::vector<SubDimInfo>> GetOrderedSubDims(
     absl::Span<const int64_t> dims, absl::Span<const int64_t> reshape_dims,
     absl::Span<const int> transpose_perm) {

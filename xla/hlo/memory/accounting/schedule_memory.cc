@@ -6,6 +6,8 @@
 
 namespace xla {
 
+// One pass over callers before callees finds what runs; callees come first in
+// the result, since a caller's peak counts theirs.
 std::vector<HloComputation*> ComputationsWithMemory(const HloModule& module) {
   absl::flat_hash_set<const HloComputation*> runs = {
       module.entry_computation()};

@@ -49,6 +49,8 @@ void MemoryGraph::AllowSharing(Node node, Value operand, Value result) {
   sharings_.Add(node, {operand, result});
 }
 
+// Lists by key in two arrays (compressed sparse rows): a counting sort, stable,
+// so that each list keeps the order in which its items were added.
 template <typename T>
 void MemoryGraph::Lists<T>::Finish(int32_t keys) {
   begin_.assign(keys + 1, 0);
@@ -146,6 +148,12 @@ void MemoryReplay::Reset() {
   }
 }
 
+// The three phases of the header, each with its own sum: after what is handed
+// over has ended, and with the new values alive but for those that take the
+// place of an operand. `waits_` of a step that has run is -1 minus what it was,
+// so that Undo() can restore it. Sharing is a greedy matching in the order of
+// the graph's lists: each operand gives its place once, and each result takes
+// one.
 int64_t MemoryReplay::Run(Node node) {
   for (Node next : graph_.successors(node)) --waits_[next];
   waits_[node] = -1 - waits_[node];
@@ -192,6 +200,9 @@ int64_t MemoryReplay::Peek(Node node, int64_t* after) {
   return worst;
 }
 
+// Run() backwards. Nothing is recorded for it: the counts after a step
+// determine those before it. A search may therefore go down and up a path in
+// time that is linear in the edges of its steps.
 void MemoryReplay::Undo(Node node) {
   auto revive = [this](Value value) {
     const MemoryGraph::ValueInfo& info = graph_.value(value);

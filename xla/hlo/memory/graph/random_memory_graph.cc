@@ -126,6 +126,8 @@ MemoryGraph RandomMemoryTree(uint32_t seed, int32_t nodes) {
 MemoryGraph RandomSeriesParallelGraph(uint32_t seed, int32_t nodes) {
   Random random(seed);
   MemoryGraph graph;
+  // These are the vertex series-parallel orders (Valdes, Tarjan and Lawler, The
+  // Recognition of Series Parallel Digraphs, 1982).
   // Neighbors join in series or in parallel until one part is left.
   std::vector<Part> parts;
   for (Node node = 0; node < nodes; ++node) {

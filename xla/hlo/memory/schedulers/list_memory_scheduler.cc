@@ -154,6 +154,8 @@ class ListOrder {
     return node.bytes_freed - node.bytes_defined;
   }
 
+  // Scalars go first: they take hardly any memory, and something large may be
+  // waiting for them.
   Priority PriorityOf(const Node& node) {
     constexpr int64_t kFirst = std::numeric_limits<int64_t>::max();
     if (ShapeUtil::IsEffectiveScalar(node.inst->shape())) {

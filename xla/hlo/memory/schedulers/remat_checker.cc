@@ -26,6 +26,9 @@ int64_t BytesOf(const Shape& shape) {
   return host ? 0 : ShapeUtil::ByteSizeOf(shape, 8);
 }
 
+// Written to disagree with the accounting if that is wrong: instead of a
+// running sum with deaths, each buffer has an interval, the ends of which are
+// differences that are summed up over time.
 int64_t PeakOf(const TuplePointsToAnalysis& points_to, const Peaks& peaks,
                const std::vector<HloInstruction*>& order) {
   // First and last times; a loop's result lies in the memory of its operand.

@@ -196,6 +196,10 @@ std::vector<Rule> Rules() {
   };
 }
 
+// Where `up` is equal, everything before the instruction is, and only its uses
+// can differ. Otherwise the operands decide: an operand whose partner stands in
+// the same place is the same value, however different what that is computed
+// from.
 Kind KindOf(const Traits& before, const Traits& after, Side& left, Side& right,
             const ModuleMatching& matching) {
   if (before.own != after.own) return Kind::kChanged;

@@ -134,6 +134,9 @@ HloInstruction* BitcastTo(const Shape& shape, HloInstruction* value) {
       HloInstruction::CreateBitcast(shape, value));
 }
 
+// A collective has one dimension for all of its operands. Those of others take
+// part with two dimensions exchanged, by bitcasts that exchange them in the
+// layout as well, so that nothing moves in memory.
 absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
   HloInstruction* typical = Typical(collectives);
   const int64_t dim = DimensionOf(*typical);
@@ -171,6 +174,11 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
 }
 
 // Takes the first candidate and all that go with it from `candidates`.
+//
+// A combined collective waits for the operands of all and precedes the users of
+// all, so members must not depend on one another: a path between two of them
+// would become a cycle. It suffices to look at pairs, since a cycle through the
+// combined instruction needs a path that leaves one member and enters another.
 std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
                                      bool by_dimension, bool different_types,
                                      const HloDfsReachability& reachability,

@@ -60,6 +60,12 @@ struct Chain {
   std::vector<HloInstruction*> moved;
 };
 
+// Walks back from an element of the root. Each step may have one reader only,
+// since the permute's result is no longer there for another one, and one
+// operand only that changes from iteration to iteration: the rest are the same
+// at the beginning of the next iteration, where the chain is going to be
+// computed. The operand of the permute must have the shape of the element that
+// it takes the place of in the state.
 std::optional<Chain> ChainTo(HloInstruction* end) {
   Chain chain;
   HloInstruction* at = end;

@@ -36,6 +36,9 @@ absl::Status RemoveUncalledComputations(HloModule* module) {
   return absl::OkStatus();
 }
 
+// The reverse of a post order has callers before callees, so when a
+// computation's turn comes, all that might call it have been seen: one pass
+// finds what the entry runs.
 std::vector<HloComputation*> MakeCalledPostOrder(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {

@@ -88,7 +88,11 @@ bool BufferClasses::Unite(int32_t a, int32_t b) {
   return true;
 }
 
-// An instruction may write over what it reads only element by element.
+// At the point in time where `a` ends and `b` begins, one instruction reads a
+// and writes b. That is fine if it goes element by element, and what
+// CanShareOperandBufferWithUser knows: a transpose would read elements that it
+// has overwritten. Uses that copies take over, or that hand a value to an
+// asynchronous context, do not read at that time.
 bool BufferClasses::MayFollow(const Lives& a, Time b_start,
                               const Lives& b) const {
   if (a.end >= b_start) return false;
@@ -118,6 +122,9 @@ bool BufferClasses::MayFollow(const Lives& a, Time b_start,
   return true;
 }
 
+// The intervals of a class are disjoint, so one of the other class can only
+// collide with the one that starts next and the one that starts before: O(small
+// * log large).
 bool BufferClasses::MayInterfere(const Class& small, const Class& large) const {
   for (const auto& [start, lives] : small.lives) {
     auto next = large.lives.lower_bound(start);

@@ -202,6 +202,10 @@ std::optional<HeldOperand> OperandInState(HloInstruction* start,
   }
 }
 
+// What runs goes on reading the memory that it was started with, so a copy of
+// an operand made later, where a loop or a result takes the state, would come
+// too late: it has to be made before the start. From the part outward, the
+// first tuple around it that one start defines tells which operand it is.
 std::optional<int32_t> SiteFinder::AddBeforeStart(HloInstruction* holder,
                                                   const ShapeIndex& index,
                                                   const HloInstruction* taker,
@@ -348,6 +352,11 @@ int32_t SiteFinder::AddParameter(HloInstruction* parameter,
 // overwritten by another, so that (a, b, c) -> (new, a, b) starts with the last
 // one. A cycle keeps the copy of a parameter. `overwritten`, by result: the
 // parameter's value that was in its buffer.
+//
+// Each result reads one value and so holds up at most one other; the graph is
+// chains that lead into each other or into cycles. Emitting those whose old
+// value nobody is still to read (Kahn's algorithm) leaves the cycles, each of
+// which is broken at its first result: linear in their number.
 void SiteFinder::SortResults(HloComputation* computation,
                              absl::Span<const HloValue* const> overwritten) {
   std::vector<int32_t>& results = found_.at_end[computation];

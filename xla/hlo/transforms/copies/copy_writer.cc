@@ -60,6 +60,9 @@ HloInstruction* CopyWriter::Leaf(HloInstruction* value, const ShapeIndex& index,
   return value;
 }
 
+// Only tuples on the way to a copied leaf are built anew, each once, whatever
+// number of leaves below it are copied: copies are grouped by element, level by
+// level.
 HloInstruction* CopyWriter::Rebuilt(HloInstruction* value,
                                     absl::Span<const Copy> copies, size_t depth,
                                     List* list) {
@@ -126,6 +129,8 @@ absl::Status CopyWriter::WriteParameter(
   HloInstruction* parameter = sites[0]->instruction;
   HloComputation* computation = parameter->parent();
   Touch(computation);
+  // Taken before the copies are added, which are users too and keep reading the
+  // parameter.
   const List users(parameter->users().begin(), parameter->users().end());
   const bool is_root = computation->root_instruction() == parameter;
   HloInstruction* copied = WithCopies(
@@ -174,6 +179,10 @@ absl::Status CopyWriter::RemoveLoose() {
   return absl::OkStatus();
 }
 
+// Builds the order of each computation once, in time linear in its length,
+// rather than once for each copy. Where copies stand at the start, the
+// parameters come first: a copy at the start reads a parameter, wherever in the
+// order that stood.
 absl::Status CopyWriter::Finish() {
   TF_RETURN_IF_ERROR(RemoveLoose());
   for (HloComputation* computation : touched_) {

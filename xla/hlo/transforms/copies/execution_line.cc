@@ -43,6 +43,10 @@ struct ExecutionLine::Frame {
   size_t next_callee = 0;
 };
 
+// A walk over all sequences in the order of execution, with the calls on a
+// stack of its own: modules may nest deeper than the C++ stack is. A read and a
+// write are different times, so that an operand that ends at an instruction and
+// a result that begins there do not overlap.
 ExecutionLine::ExecutionLine(const HloModule& module,
                              const HloSchedule& schedule, CopySites& sites)
     : schedule_(schedule), sites_(sites), slots_(module) {
@@ -108,6 +112,8 @@ void ExecutionLine::Leave(const HloComputation* computation) {
   spans_[computation].end = ++now_;
 }
 
+// Copies of one place run one after the other: the second reads after the first
+// has written.
 void ExecutionLine::Pass(const std::vector<int32_t>& sites) {
   for (int32_t site : sites) {
     sites_.sites[site].read = ++now_;

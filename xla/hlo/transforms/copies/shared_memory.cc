@@ -262,6 +262,9 @@ class Machine {
         return RunConditional(inst);
       case HloOpcode::kCall:
         return RunComputation(inst->to_apply());
+      // What runs asynchronously may do so at any time from its start to its
+      // done; the first and the last moment are the ones at which it reads too
+      // early or writes too late for others.
       case HloOpcode::kAsyncStart:
         return options_.run_late
                    ? absl::OkStatus()

@@ -89,6 +89,10 @@ HloInstruction* TransformStartIndices(HloInstruction* indices,
   return MaybeReshape(indices, {rows, size});
 }
 
+// A batching dimension says that an index vector reads at its own batch number;
+// here that number becomes a component of the vector, an iota along the batch,
+// so that no batching dimensions are left. The type is widened if it cannot
+// hold the largest batch number: s8 indices of 200 batches would wrap around.
 HloInstruction* PrependBatchIndices(HloInstruction* indices,
                                     absl::Span<const int64_t> batching_dims,
                                     int64_t index_vector_dim) {

@@ -62,6 +62,11 @@ class Expansion {
   }
 
   // What stands for the scatter.
+  //
+  // dynamic-slice and dynamic-update-slice clamp a start so that the window
+  // fits, whereas a scatter drops a window that does not. Both clamp alike, so
+  // where the window is out of bounds the old elements are read and written
+  // back at the clamped place, which changes nothing.
   HloInstruction* Run() {
     MakeStarts();
     HloInstruction* updates = scatter_->mutable_operand(2);

@@ -153,6 +153,8 @@ bool AddsToZeros(const HloInstruction& scatter, const HloInstruction& add) {
 }
 
 // add(scatter(zeros, i, u), y) as scatter(y, i, u); null for other sums.
+// It saves an array of zeros, and a pass that reads two arrays and writes one.
+// Sums of floats are added up in another order.
 HloInstruction* ScatterIntoAddend(HloInstruction* add) {
   if (add->opcode() != HloOpcode::kAdd || add->HasControlDependencies() ||
       add->operand(0) == add->operand(1)) {

@@ -114,6 +114,13 @@ class Expansion {
   }
 
   // The computation that keeps one of two elements and its position.
+  //
+  // The reduction runs over pairs of an element and its position. Padding and
+  // the init value have position -1 and must never win, whatever `select` says
+  // of them: for a maximum over negative numbers padded with 0 it would prefer
+  // the padding. So an absent candidate always loses against the other one; a
+  // window with nothing but padding keeps -1, which the scatter drops as out of
+  // bounds.
   HloComputation* Pick() {
     HloComputation::Builder builder(
         absl::StrCat(inst_->select()->name(), "_position"));

@@ -217,6 +217,9 @@ class Unfuser {
     return absl::OkStatus();
   }
 
+  // Slices leave a fusion one by one, each with what computes its indices. When
+  // the last one of a parameter has gone, the fusion no longer reads the whole
+  // element, and the parameter goes, too.
   absl::StatusOr<bool> UnfuseReads(HloInstruction* fusion) {
     bool changed = false;
     for (int64_t i = 0; i < fusion->operand_count(); ++i) {

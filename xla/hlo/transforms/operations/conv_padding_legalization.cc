@@ -49,6 +49,11 @@ bool IsInputGradient(const HloInstruction& convolution) {
 }
 
 // Has more padding than the original, and a result to cut.
+//
+// More padding only adds windows before and after those of the original, as the
+// stride is 1 wherever this applies; the original's start where the low side
+// gained padding. Padding a dilated input instead would have to put the
+// dilation into memory as well, and the library would no longer see a gradient.
 HloInstruction* LegalGradient(HloConvolutionInstruction* convolution) {
   HloComputation* computation = convolution->parent();
   Shape result = convolution->shape();

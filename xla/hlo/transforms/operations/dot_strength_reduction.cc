@@ -204,6 +204,10 @@ HloInstruction* Rewriter::Spread(int64_t side, const Roles& roles,
   return Add(HloInstruction::CreateBroadcast(shape, value, places));
 }
 
+// With contracted dimensions of size 1 each element of the result is one
+// product: an outer product, per batch. The result's dimensions are the batch
+// dimensions, then the free ones of the left operand, then those of the right,
+// which is where Spread() puts each operand's.
 HloInstruction* Rewriter::Product(const Roles& lhs, const Roles& rhs,
                                   PrimitiveType type) {
   const int64_t batches = static_cast<int64_t>(lhs.batch.size());
@@ -217,6 +221,12 @@ HloInstruction* Rewriter::Product(const Roles& lhs, const Roles& rhs,
 }
 
 // In the order of the left operand's dimensions.
+//
+// Without free dimensions each batch is one inner product, which a
+// multiplication and a reduction compute. Short floats are summed up in f32, as
+// a dot accumulates them; in bf16 a sum of ones would stop at 256. The right
+// operand is transposed into the left one's order, so that only it and the
+// small sum may have to move.
 HloInstruction* Rewriter::Sum(const Roles& lhs, const Roles& rhs,
                               PrimitiveType type) {
   if (primitive_util::IsFloatingPointType(type) &&

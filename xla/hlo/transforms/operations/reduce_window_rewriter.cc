@@ -47,6 +47,11 @@ bool IsIdentity(const HloInstruction& init, ReductionKind kind) {
   return identity.has_value() && value->literal() == *identity;
 }
 
+// A window as long as the dimension, padded on one side by all but one element,
+// sees exactly the elements up to (or from) its own. The init value must be the
+// identity of the reduction, as the rewritten form combines it with elements
+// more often than the original: once per level, and as padding of the last
+// block.
 std::optional<Running> OfWindow(HloInstruction* inst) {
   if (inst->operand_count() != 2) return std::nullopt;
   std::optional<int64_t> dimension;
@@ -148,6 +153,12 @@ class Builder {
     reducer_->SetExecutionThread(computation_->execution_thread());
   }
 
+  // A blocked prefix scan (Blelloch, Prefix Sums and Their Applications, 1990):
+  // scan within blocks, scan the totals of blocks, and combine each block with
+  // all that lies before it. n elements cost about 16 n applications at the
+  // first level and a sixteenth of that at each further one, instead of the n²
+  // of windows as long as the dimension. Padding is at the end in either
+  // direction, where it changes no total, since it is the identity.
   HloInstruction* RunningResults(HloInstruction* input, int64_t d) {
     const int64_t size = input->shape().dimensions(d);
     if (size <= kBlock) return Windows(input, d, size, size - 1);
@@ -235,6 +246,11 @@ class Builder {
   }
 
   // The running result before each element, the identity for the first.
+  //
+  // An exclusive scan is the inclusive one moved by one element: a short input
+  // gets windows that reach one element further, whose first covers padding
+  // only; a long result is padded in front. The total of everything, now at the
+  // far end, is cut off.
   HloInstruction* ResultsBefore(HloInstruction* input, int64_t d) {
     const int64_t size = input->shape().dimensions(d);
     HloInstruction* longer =

@@ -92,6 +92,11 @@ class Expansion {
 };
 
 // Random bits, from blocks that no other instruction gets.
+//
+// Philox (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011)
+// turns a key and a counter into a block of 128 bits. The module's seed is the
+// key; the counter is advanced past the blocks that the array takes, so that
+// the next draw begins with a fresh one.
 HloInstruction* Expansion::Bits(PrimitiveType type) {
   constexpr int64_t kBlockBytes = 16;
   const Shape shape = ShapeUtil::ChangeElementType(rng_->shape(), type);
@@ -111,6 +116,10 @@ HloInstruction* Expansion::Bits(PrimitiveType type) {
 }
 
 // Uniform in [0, 1), of as many bits as the type holds.
+//
+// Only as many bits as a significand holds are kept: the conversion is then
+// exact, while one of all 32 bits could round up to 2^32, and the result would
+// be 1.
 HloInstruction* Expansion::Unit(PrimitiveType type) {
   const PrimitiveType bits_type = type == F64 ? U64 : U32;
   const int kept = type == F64 ? 53 : 24;
@@ -123,6 +132,9 @@ HloInstruction* Expansion::Unit(PrimitiveType type) {
   return Binary(HloOpcode::kMultiply, Convert(bits, type), step);
 }
 
+// Rounding may take the sum outside of [low, high], and the conversion to a
+// shorter type may take it up to `high`, which the half-open range excludes;
+// such values become `low`.
 HloInstruction* Expansion::Uniforms() {
   const PrimitiveType type = type_ == F64 ? F64 : F32;
   HloInstruction* low = Parameter(0, type);
@@ -140,6 +152,9 @@ HloInstruction* Expansion::Uniforms() {
   return Select(Equal(value, Convert(high, type_)), Convert(low, type_), value);
 }
 
+// Box and Muller (A Note on the Generation of Random Normal Deviates, 1958), of
+// whose two results only the cosine's is used. The logarithm is of 1 - u with u
+// in [0, 1), so that it never is of 0.
 HloInstruction* Expansion::Normals() {
   const PrimitiveType type = type_ == F64 ? F64 : F32;
   HloInstruction* rest =
@@ -165,6 +180,11 @@ HloInstruction* Expansion::Word(int64_t number) {
   return Reinterpret(Parameter(number, S64), U64);
 }
 
+// The difference of the bounds is right modulo 2^64 even where it overflows the
+// type, as that of s64's lowest and highest number does; the sum wraps back.
+// The remainder of 64 random bits favors small numbers by a factor of at most 1
+// + range / 2^64. An empty range, which has no right answer, yields its lower
+// bound rather than a division by 0.
 HloInstruction* Expansion::Integers() {
   HloInstruction* low = Word(0);
   HloInstruction* range = Binary(HloOpcode::kSubtract, Word(1), low);

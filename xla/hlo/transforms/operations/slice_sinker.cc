@@ -82,6 +82,9 @@ std::vector<Peers> GroupsOf(absl::Span<HloInstruction* const> candidates) {
   return groups;
 }
 
+// Together the peers compute at least as many elements as the whole has, so
+// that computing the whole once is not more work; a single instruction on a
+// slice, by contrast, would do work that nobody reads.
 bool MergingPays(const Peers& group) {
   if (group.size() < 2) return false;
   int64_t elements = 0;

@@ -18,7 +18,9 @@
 namespace xla {
 namespace {
 
-// By operand of the sort.
+// By operand of the sort. The comparison decides on one permutation, and all
+// operands follow it: one that neither the comparison nor any user reads has no
+// influence on the others.
 std::vector<bool> OperandsRead(const HloSortInstruction& sort) {
   std::vector<bool> read(sort.operand_count(), false);
   for (const HloInstruction* user : sort.users()) {

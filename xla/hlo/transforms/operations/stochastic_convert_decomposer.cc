@@ -22,6 +22,9 @@ class Decomposition {
       : convert_(convert),
         type_(convert->operand(0)->shape().element_type() == F64 ? F64 : F32) {}
 
+  // The random bits are as wide as the operand, so a fraction below 1 has fewer
+  // significant bits than they are: ceil(fraction * 2^width) fits in their
+  // type. For integers, bits < ceil(u) and bits < u are the same.
   HloInstruction* Run() {
     HloInstruction* x = Convert(convert_->mutable_operand(0), type_);
     HloInstruction* bits = convert_->mutable_operand(1);

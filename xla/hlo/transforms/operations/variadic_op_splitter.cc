@@ -33,6 +33,8 @@ HloInstruction* Part(HloInstruction* concatenate,
   return part;
 }
 
+// A tree, level by level from the operands on: n of them make log(n) /
+// log(max_operands) levels, and as often is each element copied.
 absl::Status Split(HloInstruction* concatenate, int64_t max_operands) {
   std::vector<HloInstruction*> level(concatenate->operands().begin(),
                                      concatenate->operands().end());

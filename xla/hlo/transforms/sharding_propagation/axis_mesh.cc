@@ -35,6 +35,8 @@ std::vector<int64_t> PrimeFactors(absl::Span<const int64_t> sizes) {
   return result;
 }
 
+// A bit for each axis: axes are prime factors of the number of devices, and as
+// many as do not fit would take 2^33 devices.
 AxisMask MaskOf(const AxisList& axes) {
   AxisMask mask = 0;
   for (int axis : axes) mask |= AxisMask{1} << axis;

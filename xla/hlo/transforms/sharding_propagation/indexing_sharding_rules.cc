@@ -32,6 +32,11 @@ GatherScatterDims ParallelDims(const HloInstruction& inst,
 
 }  // namespace
 
+// Three kinds of factors pass through a gather: dimensions that operand,
+// indices and result have in common (batches, named or found by how the indices
+// count); operand dimensions that slices have as a whole; and dimensions of the
+// indices, each place of which makes one slice of the result. An operand
+// dimension that is indexed has no factor.
 OpShardingRule GatherShardingRule(const HloInstruction& gather,
                                   const CallGraph* calls) {
   RuleBuilder b(gather);
@@ -67,6 +72,10 @@ OpShardingRule GatherShardingRule(const HloInstruction& gather,
 }
 
 // n operands, indices, n updates, n results.
+// Dimensions of operand and result correspond in any case, since untouched
+// elements stay where they are. Those of the indices alone are reductions: two
+// devices with different updates may hit the same element, and each then has a
+// part of its sum.
 OpShardingRule ScatterShardingRule(const HloInstruction& scatter,
                                    const CallGraph* calls) {
   RuleBuilder b(scatter);

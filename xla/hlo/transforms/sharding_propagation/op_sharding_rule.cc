@@ -74,6 +74,9 @@ Rule TransposeRule(const HloInstruction& inst) {
 // factors. Where two dimensions have a proper common divisor that is none of
 // them, only the major part corresponds, and the rest of the run up to the next
 // common boundary is left without factors.
+//
+//   [8,3] -> [2,12]: factors 2, then 4 (of the 8 and the 12), then 3
+//   [6,2] -> [4,3]:  factor 2, the major part of both; the rest has none
 Rule ReshapeRule(const HloInstruction& inst) {
   if (ShapeUtil::IsZeroElementArray(inst.shape())) return std::nullopt;
   RuleBuilder b(inst);
@@ -159,6 +162,8 @@ Rule SliceOrPadRule(const HloInstruction& inst) {
   return b.Build();
 }
 
+// Only dimensions that are taken as a whole correspond: which tiles a shorter
+// slice reads is known at run time only.
 Rule DynamicSliceRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
   for (int64_t d = 0;
@@ -186,6 +191,11 @@ Rule DynamicUpdateSliceRule(const HloInstruction& inst) {
 }
 
 // Windows over every operand of the result's rank.
+//
+// A tile along a windowed dimension needs the ends of its neighbors. That is
+// worth sharding while windows are small: at most half of the dimension, and
+// without dilation, which would spread a window over many tiles. Longer ones
+// get no factor, so nothing propagates along them.
 Rule WindowRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
   const int64_t rank = b.shape(b.result()).dimensions().size();

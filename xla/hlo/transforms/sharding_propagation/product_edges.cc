@@ -24,6 +24,12 @@ constexpr size_t kMaxLookAhead = 128;
 
 // What the first user that has a sharding, at the end of a chain of single
 // users, asks of the instruction.
+//
+// The chain is walked down to the first sharding and then back up, asking at
+// each step what the user would ask of its operand if it had the sharding found
+// so far. In x.y -> add -> transpose -> {tiled by columns}, the dot is asked
+// for tiles by rows. All edges count here, whatever the level: the answer
+// orders suggestions and spreads nothing.
 std::optional<HloSharding> LookAhead(const HloInstruction& inst,
                                      const Context& context,
                                      LeafReader reader) {

@@ -136,6 +136,8 @@ class SdyParser : public SdyLexer {
   }
 
   // `"a"` or `"a":(1)2`
+  // The number in parentheses is the product of the parts on the major side: of
+  // an axis "a" of 8 devices, "a":(1)2 is the major half and "a":(2)4 the rest.
   absl::StatusOr<AxisRef> Axis(const Mesh& mesh) {
     ASSIGN_OR_RETURN(const std::string name, Quoted());
     const std::optional<int64_t> axis =

@@ -127,6 +127,10 @@ class ManualImporter {
   ManualImporter(HloModule* module, const SdyMeshes& meshes)
       : module_(module), meshes_(meshes) {}
 
+  // Callers first, as regions nest: the axes that are manual around a body must
+  // be known before the axes of regions inside it are added. All regions are
+  // found before any border is replaced, since a region is recognized by the
+  // calls at its borders.
   absl::Status Run() {
     std::vector<HloComputation*> callers_first =
         module_->MakeComputationPostOrder();

@@ -155,8 +155,9 @@ class RuleParser : public SdyLexer {
   std::map<std::string, int> factors_;
 };
 
-// Sizes of factors that only pass through or are summed up make up those of
-// dimensions.
+// Whether the sizes of factors that only pass through or are summed up multiply
+// to no more than the dimension. Sizes of the other kinds are not compared with
+// it.
 bool SizesFit(const OpShardingRule& rule, absl::Span<const int> factors,
               int64_t dimension) {
   int64_t product = 1;

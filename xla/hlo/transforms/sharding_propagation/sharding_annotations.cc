@@ -275,6 +275,9 @@ HloSharding OpenInManualRegion(const HloSharding& leaf, int64_t rank) {
       NamedSharding(named.mesh(), dims, {}, {}, named.manual_axes()));
 }
 
+// Rounds until nothing changes. Each change gives a sharding to an instruction
+// that had none, so there are no more rounds than instructions; a post-order
+// carries a region from operands to readers within one.
 absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
   bool any = false;
   for (const HloComputation* computation : module->computations()) {

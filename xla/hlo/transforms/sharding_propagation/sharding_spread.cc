@@ -206,6 +206,11 @@ const HloSharding* ShardingSpread::Read(const HloInstruction* inst,
   return sharding ? &*sharding : nullptr;
 }
 
+// Everything whose edges read this value: users, from their operands; operands,
+// from their user. A product, reduction or scatter asks one operand for a
+// sharding that depends on those of the others, so these are asked again as
+// well. Parameters of callees read the arguments of their callers, and the
+// other way round.
 void ShardingSpread::TouchAround(const HloInstruction* inst) {
   auto forward = [&](const HloInstruction* other) {
     const auto it = node_of_.find(other);

@@ -383,6 +383,10 @@ class Importer {
     return absl::OkStatus();
   }
 
+  // Shardy names the direction that is allowed, the custom calls name the one
+  // that they stop: ShardBarrierFrom stops what goes from operand to result,
+  // ShardBarrierTo what goes back. A barrier for both directions becomes both
+  // calls.
   absl::Status ReplaceBarrier(HloInstruction* inst) {
     if (inst->operand_count() != 1 ||
         !ShapeUtil::Compatible(inst->operand(0)->shape(), inst->shape())) {

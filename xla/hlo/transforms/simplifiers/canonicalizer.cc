@@ -30,6 +30,10 @@ Canonicalizer::Canonicalizer(const CanonicalizerOptions& options)
   if (!unknown.empty()) unknown_ = *unknown.begin();
 }
 
+// A worklist up to a fixed point: a replacement and the users of what it
+// replaced are looked at again, as they may match now. Dead instructions stay
+// in memory until the computation is cleaned up, so entries of the list may be
+// asked whether they are.
 absl::StatusOr<bool> Canonicalizer::RunOnComputation(
     HloComputation* computation) {
   std::vector<HloInstruction*> order = computation->MakeInstructionPostOrder();

@@ -52,6 +52,9 @@ HloInstruction* DropRepeated(HloInstruction* inst) {
                                                                       : nullptr;
 }
 
+// Of commutative opcodes. The rules below then need to look at the right
+// operand only. Two constants stay where they are, or they would change sides
+// forever.
 HloInstruction* ConstantToTheRight(HloInstruction* inst) {
   if (!IsConstantLike(inst->operand(0)) || IsConstantLike(inst->operand(1))) {
     return nullptr;

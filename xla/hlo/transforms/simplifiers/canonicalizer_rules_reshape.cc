@@ -14,7 +14,7 @@ bool IsStaticArray(const HloInstruction* inst) {
   return inst->shape().IsArray() && inst->shape().is_static();
 }
 
-// op(x) → x where op only renames and nothing is renamed.
+// Both keep elements in row-major order, so one reshape does as well.
 HloInstruction* ReshapeOfReshape(HloInstruction* inst) {
   HloInstruction* inner = inst->mutable_operand(0);
   if (inner->opcode() != HloOpcode::kReshape || !IsStaticArray(inst) ||
@@ -99,6 +99,8 @@ HloInstruction* BroadcastOfBroadcast(HloInstruction* inst) {
 }
 
 // Dimensions of size 1 that a reshape adds are no dimensions of the operand.
+// Sizes are matched from the left. Which one of several neighbors of size 1 is
+// the operand's does not matter: there is one element along each.
 HloInstruction* BroadcastOfExpandedDims(HloInstruction* inst) {
   HloInstruction* reshape = inst->mutable_operand(0);
   if (reshape->opcode() != HloOpcode::kReshape) return nullptr;

@@ -40,6 +40,9 @@ HloInstruction* SliceOfSlice(HloInstruction* inst) {
       inst->shape(), inner->mutable_operand(0), starts, limits, strides));
 }
 
+// Only where all that is read lies in one operand; a slice across a border
+// would need a slice of each side and a new concatenate, which saves nothing.
+// The slice may have strides, as its limit bounds what it reads.
 HloInstruction* SliceOfConcatenate(HloInstruction* inst) {
   HloInstruction* concatenate = inst->mutable_operand(0);
   if (concatenate->opcode() != HloOpcode::kConcatenate ||

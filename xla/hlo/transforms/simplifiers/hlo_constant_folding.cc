@@ -218,6 +218,10 @@ class Folder {
   HloEvaluator evaluator_;
 };
 
+// A broadcast of a constant takes no memory and is computed where it is read,
+// so instructions of broadcasts alone are left: folded, they would be large
+// constants of few different values. Beside a constant that is in memory
+// anyway, a broadcast may be folded.
 bool Folder::IsOfConstants(const HloInstruction& hlo) const {
   // Elements of constants: those of broadcasts take no memory yet.
   int64_t read = 0;

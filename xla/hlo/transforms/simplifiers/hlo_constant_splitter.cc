@@ -38,6 +38,9 @@ class ExpressionCloner {
       const absl::flat_hash_set<const HloInstruction*>& expressions)
       : expressions_(expressions) {}
 
+  // Depth-first with its own stack: an instruction stays on it until all its
+  // operands within the expression are cloned, and what two operands share is
+  // cloned once. Operands outside the expression are shared with the original.
   HloInstruction* Clone(HloInstruction* root) {
     absl::flat_hash_map<HloInstruction*, HloInstruction*> clones;
     std::vector<HloInstruction*> work = {root};

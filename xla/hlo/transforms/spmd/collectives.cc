@@ -57,6 +57,9 @@ HloInstruction* MergeTiles(HloInstruction* gathered,
 
 }  // namespace
 
+// All dimensions can be gathered at once, in an additional dimension of tiles,
+// which takes one collective and a transpose of the result; or one by one, each
+// in place, which takes a collective for each dimension and no transpose.
 std::pair<HloInstruction*, HloInstruction*>
 SpmdPartitioner::AllGatherShardsInternal(
     SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,

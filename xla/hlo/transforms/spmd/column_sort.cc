@@ -196,6 +196,11 @@ class ColumnSorter {
         b_, value, pairs, Channel());
   }
 
+  // Step 6. Device i sorts the last size - half elements of column i - 1 with
+  // the first half of its own, keeps the largest `half` as the begin of its
+  // column, and gives the others back as the end of column i - 1. An odd size
+  // makes the two parts differ by one element, which is why the halves are
+  // counted from both ends.
   void SortBetween() {
     const int64_t dim = plan_.dim, size = plan_.column_size, half = size / 2;
     std::vector<HloInstruction*> between;

@@ -58,6 +58,11 @@ std::optional<CumulativeWindow> CumulativeWindowOf(
   return CumulativeWindow{dim, !from_begin};
 }
 
+// The two-level prefix sum (Blelloch, "Prefix Sums and Their Applications",
+// 1990): each device reduces its shard, the totals are gathered, one element
+// per shard, and each device reduces those of the shards before its own (behind
+// it, from the end). That total becomes one more element of the shard, so that
+// the local window, one element longer, adds it to every result.
 std::vector<HloInstruction*> WithTotals(
     const std::vector<HloInstruction*>& shards,
     const std::vector<Literal>& neutral, HloComputation* reducer,

@@ -196,6 +196,10 @@ PartitionedHlo::PartitioningState CreatePerGroupPartitioningState(
   return result;
 }
 
+// Groups are numbered row-major over `group_dims`, so the coordinates of a
+// group are its digits in the mixed radix of their sizes, the last dimension
+// minor. A table by device gives each its start; one program runs on all of
+// them.
 HloInstruction* PerGroupSliceFromReplicated(
     HloInstruction* replicated, HloInstruction* partition_id,
     const DeviceGroupTileAssignment& device_groups,

@@ -191,6 +191,11 @@ bool CanReshardWithCollectivePermute(const HloSharding& source,
          source.subgroup_types() == target.subgroup_types();
 }
 
+// An all-to-all over n devices cuts a shard into n parts along one dimension
+// and joins n received ones along another, so it moves a whole tile count from
+// one dimension to the other: [4,1] becomes [1,4], but [4,1] to [2,2] needs
+// subgroups and is no pair here. Each dimension that has too many tiles is
+// matched with the first one that it exchanges its count with.
 std::optional<std::vector<std::pair<int64_t, int64_t>>>
 GetReshardAllToAllSourceTargetDims(const HloSharding& source,
                                    const HloSharding& target) {

@@ -89,6 +89,10 @@ absl::StatusOr<InternalCall> ParseSlices(const OpaqueAttributes& attributes,
   return call;
 }
 
+// All of them are one form, by an offset for each result: place j is the
+// operand's place j + offset, modulo n for a ring, and padding beyond it for
+// pads. A rotation to the right by 1 has the offset -1; wrapping by 2 on the
+// left and 1 on the right has one of -2, and n + 3 places.
 absl::StatusOr<InternalCall> ParseCall(const HloInstruction& hlo) {
   const bool pads = hlo.custom_call_target() == "_SPMDInternalOp_MultiPad";
   if (hlo.operand_count() != (pads ? 2 : 1)) {
@@ -190,6 +194,10 @@ absl::Status CheckResults(const HloInstruction& hlo, const InternalCall& call) {
 // Shard i: places i * step + low + t, t in [0, size), of `source`, which is
 // tiled along the dimension like `sharding`, of n elements in the whole.
 // Places outside are `padding`, if any.
+//
+// The places of neighboring shards overlap where results read at several
+// offsets: each shard has `step` results and needs size - step elements more,
+// which the exchange of intervals gets from its neighbors (a halo exchange).
 HloInstruction* FetchShifted(HloInstruction* source,
                              const HloSharding& sharding,
                              const InternalCall& call, int64_t n, int64_t low,

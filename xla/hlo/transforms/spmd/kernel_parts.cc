@@ -80,6 +80,10 @@ int64_t MostKernelParts(const KernelShards& shards, PrimitiveType type) {
   return static_cast<int64_t>(BoundsOfParts(shards).size()) - 1;
 }
 
+// The kernel is cut wherever some device's elements begin or end, so that of
+// each part a device has all or nothing; along several dimensions, parts are
+// boxes between the cuts of each. All devices run one program: one that has
+// nothing of a part multiplies zeros by zeros.
 absl::StatusOr<HloInstruction*> ConvolveByKernelParts(
     const PartitionedHlo& lhs, const PartitionedHlo& rhs,
     absl::Span<const KernelShards> shards, const Window& window,

@@ -75,6 +75,9 @@ HloInstruction* MultiplyAddDivideOffsetCalculation::Calculate(
   return result;
 }
 
+// A quotient of a linear function is monotonic in the ordinal, rounding
+// included, so its maximum is at one end of the range. Sums and products of
+// such terms need not be; for them OffsetCalculation tries each ordinal.
 int64_t MultiplyAddDivideOffsetCalculation::MaxInRange(
     int64_t start_ordinal, int64_t limit_ordinal) const {
   CHECK_LT(start_ordinal, limit_ordinal);

@@ -39,6 +39,10 @@ std::optional<HloInstruction*> Fetch(
 
 }  // namespace
 
+// Tiles are cut further, and each device then slices its part out of its tile.
+// That needs tiles as long as all the parts that come from them: with f32[6] on
+// 2 tiles for 4 parts of 2 elements (the last one is padding), the tiles [0, 3)
+// and [3, 6) have to become [0, 4) and [4, 8) first.
 std::optional<HloInstruction*> PadFromPartialReplicateShape(
     HloInstruction* hlo, const Shape& base_shape,
     const HloSharding& src_sharding, const HloSharding& dst_sharding,
@@ -71,6 +75,11 @@ std::optional<HloInstruction*> PadFromPartialReplicateShape(
   return hlo;
 }
 
+// The inverse: tiles move to where a gather of `group` neighbors makes each
+// whole tile from its first element on. f32[6] on 4 tiles for 2 wholes of 3
+// elements: the tiles begin at 0, 2, 4 and 6, and have to begin at 0, 2, 3 and
+// 5; gathered in pairs they have [0, 4) and [3, 7), whose first 3 elements are
+// the wholes.
 std::optional<HloInstruction*> TileToPartialReplicateHaloExchange(
     HloInstruction* hlo, const Shape& base_shape,
     const HloSharding& src_sharding, const HloSharding& dst_sharding,

@@ -57,6 +57,10 @@ struct Turns {
   int64_t left, right;
 };
 
+// Reads the operands as one walk around a ring of n elements: each must begin
+// where the one before it ended, modulo n. A walk from n-2 to 2n-2 passes n
+// elements, a rotation: left is 2 and right -2. One from n-1 to 2n+2 passes
+// n+3: left is 1 and right 2.
 std::optional<Turns> TurnsOf(const HloInstruction* concat) {
   const int64_t dim = concat->concatenate_dimension();
   if (concat->operand_count() < 2) return std::nullopt;

@@ -37,6 +37,9 @@ PrimitiveType SumOfFloatsType(const HloInstruction& hlo) {
 
 }  // namespace
 
+// An integer result of float factors is cut off once, behind the sum. Where the
+// sum is one of shards, each shard's result would be cut off: 0.5 + 0.5 would
+// become 0 + 0.
 absl::Status SumFloatsBeforeTheyAreCutOff(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {

@@ -85,6 +85,8 @@ class UndividedValues {
   absl::flat_hash_map<Part, bool> is_manual_;
 };
 
+// A disjoint-set forest, with path compression: after the root is found, all on
+// the way to it point to it.
 Part UndividedValues::GroupOf(const Part& part) {
   Part root = part;
   for (auto it = groups_.find(root); it != groups_.end() && it->second != root;

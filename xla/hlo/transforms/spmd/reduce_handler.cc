@@ -137,6 +137,8 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
 }
 
 // The reduced dimensions become one of the number of shards along each.
+// Init values enter on each device and once more in the second stage, which
+// changes nothing: those are the values of NeutralInputs.
 absl::Status SpmdPartitioningVisitor::ReduceInTwoStages(
     HloInstruction* hlo, const std::vector<HloInstruction*>& operands,
     const HloSharding& sharding, const HloSharding& result_sharding) {

@@ -42,8 +42,10 @@ PartitionedHlo PartitionedHlo::ReshardArray(
   return moved;
 }
 
-// Along dimensions where a shard has one element, that they are all equal says
-// nothing about those of other shards.
+// A value that is known to repeat itself along some dimensions moves without
+// them and is broadcast again where it arrives. That holds only for dimensions
+// along which shards have more than one element: a shard with a single element
+// is trivially constant, which says nothing about its neighbors.
 std::optional<PartitionedHlo> PartitionedHlo::ReshardRepeated(
     const HloSharding& target) const {
   const auto known = state_.b->BroadcastDimsForCreatedHlo(hlo_);
@@ -83,6 +85,9 @@ std::optional<PartitionedHlo> PartitionedHlo::ReshardRepeated(
   return PartitionedHlo(repeated, base_shape_, state_);
 }
 
+// The way that always works, and moves most: every device gets the whole value.
+// Along dimensions of which most shards are padding, a sum of the others sends
+// less than a gather (GatherShards).
 PartitionedHlo PartitionedHlo::GatherAndCut(const HloSharding& target) const {
   SpmdBuilder* b = state_.b;
   HloInstruction* whole = hlo_;

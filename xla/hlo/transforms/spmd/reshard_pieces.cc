@@ -123,9 +123,13 @@ bool CollectPieces(const Shape& shape, const TilesOfDevices& source,
   return true;
 }
 
-// Which pieces travel together, the largest ones first: where the pieces of a
-// round would become no larger by more than it would take to send this one
-// alone. Nullopt: more rounds than a plan may have.
+// A collective-permute lets each device send once and receive once, and all
+// pieces have one shape, the bounding box of what travels. So a round is a
+// matching of senders and receivers that costs as much as its box: a greedy
+// choice, like first fit decreasing for bins. The largest pieces come first,
+// and a piece joins the round whose box grows least, if it grows by no more
+// than a round of its own would cost. Nullopt: more rounds than a plan may
+// have.
 std::optional<std::vector<std::vector<Piece>>> RoundsOf(
     std::vector<Piece> pieces) {
   absl::c_stable_sort(pieces, [](const Piece& a, const Piece& b) {
@@ -170,8 +174,11 @@ std::optional<std::vector<std::vector<Piece>>> RoundsOf(
   return rounds;
 }
 
-// Pieces shorter than others of the round get elements more, as far as their
-// shard has any behind them, else before them.
+// All pieces of a round have the size of the largest one. A shorter one gets
+// more elements of the sender's shard, from behind it as far as there are any,
+// else from before it. These arrive at their true places in the receiver's
+// shard, or outside of it: what they overwrite are the same elements, so no
+// piece spoils another.
 PieceRound RoundOf(const std::vector<Piece>& pieces,
                    const TilesOfDevices& source, const TilesOfDevices& target) {
   const size_t rank = source.sizes.size();

@@ -145,6 +145,10 @@ std::optional<TileAxes> AxesOf(const HloSharding& sharding) {
 
 }  // namespace
 
+// Axes count from the major end, so a common prefix fixes which range of the
+// dimension a device has, and may stay. Behind the first difference nothing
+// stays, even if the same axes come again: cut by (a, b) device (0, 1) has the
+// second quarter, cut by (b, a) it has the third.
 CutChange ChangeOfCut(absl::Span<const int> before,
                       absl::Span<const int> after) {
   size_t common = 0;
@@ -295,6 +299,9 @@ std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
     }
     return plan;
   };
+  // Axes as the shardings have them keep the search small. Only where they lead
+  // to no plan, or to one of several moves, is it worth looking at parts of
+  // axes, such as two of four devices that could move alone.
   std::optional<ReshardPlan> plan = search(*axes);
   std::vector<DeviceAxis> primes = PrimeAxes(*axes);
   if (primes.size() == axes->size() || primes.size() > kMaxPrimeAxes ||

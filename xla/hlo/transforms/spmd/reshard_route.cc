@@ -248,6 +248,12 @@ bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b) {
          a.tile_assignment().dimensions() == b.tile_assignment().dimensions();
 }
 
+// The first way that is found of these: a plan of collectives, one permutation
+// of tiles, a plan among renamed devices, two plans by way of a sharding with
+// one dimension whole, and a gather of everything, which always works. Devices
+// can also send each other pieces one by one; these are planned only where the
+// way found gathers or has several legs, and taken only where they are so much
+// less that more messages pay.
 ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
                               const HloSharding& to) {
   std::optional<ReshardRoute> route = ByPlans(shape, from, to);

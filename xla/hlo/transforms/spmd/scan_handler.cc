@@ -22,17 +22,18 @@
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 
-// Scans. Along other dimensions shards are scanned where they are. Along the
-// scanned one, if the step is associative: each device combines its shard, the
-// totals are gathered and scanned, and each device scans its shard again from
-// what lies before it.
-
-// A scan whose scanned dimension is cut is computed in two levels if its step
-// is associative and its outputs are the carries: each device computes the
+// Scans. Along other dimensions than the scanned one, shards are scanned where
+// they are. A scan whose own dimension is cut is computed in two levels
+// (reduce-then-scan; Blelloch, Prefix sums and their applications, 1990) if its
+// step is associative and its outputs are the carries: each device computes the
 // total of its shard, the totals are gathered and scanned everywhere, which
 // gives each device the carry to start from, and then every device scans its
 // shard. Otherwise the tiles are moved to other dimensions, along which a scan
 // is local.
+//
+// No neutral element is known, so the total of a shard starts from its first
+// slice, which takes slices for carries. Shards have to be even: padding would
+// be part of the totals.
 
 namespace xla::spmd {
 namespace {
@@ -167,6 +168,13 @@ bool OutputsAreCarries(const Scan& scan) {
 struct Carries {
   std::vector<HloInstruction*> first, last;
 };
+// A scan in three steps (Blelloch, "Prefix Sums and Their Applications", 1990):
+// every device reduces its own slices, all devices scan the gathered totals,
+// and the scan of the shard then begins with the carry of the shard before it.
+// This needs the operation to be associative and a carry to be of the type of a
+// slice. The total begins with the first slice rather than with the initial
+// value, which would enter once for each device: it need not be neutral. Each
+// slice is read twice, and one slice per device is communicated.
 Carries CarriesOfShards(const Scan& scan,
                         absl::Span<HloInstruction* const> inputs,
                         absl::Span<HloInstruction* const> inits,

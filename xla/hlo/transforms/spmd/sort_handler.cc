@@ -83,6 +83,9 @@ bool IsNanSafeGt(HloComputation* computation) {
       return true;
     }
   }
+  // The older spelling of a total order of floats: the bits as a signed number,
+  // those of negative floats turned around by max - bits. Both sides of the
+  // comparison go through it.
   struct Bits {
     PrimitiveType value, number, bits;
     int64_t max;

@@ -58,6 +58,13 @@ std::optional<OrderOfValues> AsOrderOfValues(const HloComputation& less) {
              : OrderOfValues::kLargestFirst;
 }
 
+// a goes before b if less(a, b), or if neither goes before the other and a has
+// the smaller number: a weak order and a tie break make a total order, so that
+// a sort that is not stable, run in parts on several devices, still has one
+// result. What has the number `no_element` is padding and goes behind
+// everything; of two of these the order does not matter. A comparator takes its
+// operands in pairs (a0, b0, a1, b1, …), so i ^ 1 is the partner of parameter
+// i.
 HloComputation* OrderTiesByNumber(const HloComputation& less, int64_t numbers,
                                   PrimitiveType number_type,
                                   std::optional<int64_t> no_element,

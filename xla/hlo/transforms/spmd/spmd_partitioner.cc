@@ -131,6 +131,9 @@ int64_t SpmdPartitioner::MemoryCostInBytes(HloInstruction* hlo) {
   return bytes + ShapeSizeInBytes(hlo->shape());
 }
 
+// What a device receives, up to a factor of (n - 1) / n. An all-reduce is a
+// reduce-scatter and an all-gather (the ring algorithm), each of which moves as
+// much as the result has.
 int64_t SpmdPartitioner::CommunicationCostInBytes(HloInstruction* hlo) {
   const int64_t result = ShapeSizeInBytes(hlo->shape());
   switch (hlo->opcode()) {

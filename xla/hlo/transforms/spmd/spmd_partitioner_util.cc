@@ -321,6 +321,10 @@ HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
   return SliceTo(hlo, dims, builder);
 }
 
+// Offsets count in whole shards, so shards without elements begin at the end or
+// behind it: f32[5] on 4 devices has offsets 0, 2, 4 and 6, and the last device
+// has padding only. What compares an index with the size, offset included,
+// needs no other test for that.
 std::vector<HloInstruction*> MakePartitionOffsets(
     const Shape& shape, const HloSharding& sharding,
     HloInstruction* partition_id, SpmdBuilder* b,

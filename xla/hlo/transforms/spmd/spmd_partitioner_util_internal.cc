@@ -111,6 +111,10 @@ GetMeshAxesPartitionGroupsForReplication(
       sharding, replication_dims, TileCounts(sharding, replication_dims));
 }
 
+// Axes give a candidate, which is compared with the groups as they are defined:
+// a sharding whose devices do not follow its mesh, or an axis that is cut in a
+// way that axes cannot name, is found by its devices rather than by a list of
+// cases.
 std::optional<MeshAxesReplicaGroupList>
 GetMeshAxesPartitionGroupsAcrossTargetDims(
     const HloSharding& sharding, absl::Span<const int64_t> target_dims,

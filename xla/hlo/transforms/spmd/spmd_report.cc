@@ -269,6 +269,8 @@ absl::StatusOr<std::string> ToJson(const SpmdReportProto& report) {
 
 }  // namespace
 
+// What a device shall hold and does not hold has to reach it, whatever
+// collectives are used; the device that lacks most bounds the time of all.
 double ReshardLowerBound(const Shape& base_shape, const HloSharding& from,
                          const HloSharding& to) {
   const HloSharding& tiled = to.IsTiledLeaf() ? to : from;

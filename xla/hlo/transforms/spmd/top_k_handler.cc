@@ -136,6 +136,10 @@ absl::Status SpmdPartitioningVisitor::HandleTopK(HloInstruction* hlo) {
                            .Reshard(gathered)
                            .hlo());
   }
+  // The first k of all are among the first k of each part. Candidates lie in
+  // the order of the parts, and those of a part in the order of their places
+  // where values are equal, so a stable sort by value alone breaks ties by
+  // place, as one device would.
   HloInstruction* sorted = b_.AddInstruction(HloInstruction::CreateSort(
       ShapeUtil::MakeTupleShape({operands[0]->shape(), operands[1]->shape()}),
       last, operands,

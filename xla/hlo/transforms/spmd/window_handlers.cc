@@ -210,6 +210,11 @@ bool AddsElements(const PaddingConfig& padding) {
 
 }  // namespace
 
+// A slice as windows of one element: result i reads element start + i * stride,
+// which is a negative padding of `start`. What FetchWindows returns begins with
+// the element that the first result of the shard reads, so along dimensions
+// that are cut the local slice starts at 0. Dimensions that are whole on every
+// device are sliced where they were.
 absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
   if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
@@ -244,6 +249,12 @@ absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// A pad as windows of one element over a dilated base. The shards of a cut
+// dimension begin at different places between the elements and in the padding,
+// but run one program: each pads by the amounts of ShardWindows, which suffice
+// for all of them, and CutWindowResult takes its part of that. Where no element
+// of the result is padding, a zero stands in for the padding value, which need
+// not be sent then.
 absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);

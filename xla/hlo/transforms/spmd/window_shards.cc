@@ -18,7 +18,9 @@
 namespace xla::spmd {
 namespace {
 
-// The first element at or after a position.
+// The first element at or after a position. Elements lie at the multiples of
+// the dilation, and positions in the padding are negative, where C++ division
+// rounds up by itself.
 int64_t ElementFrom(int64_t position, int64_t dilation) {
   return position >= 0 ? CeilOfRatio(position, dilation)
                        : -(-position / dilation);
@@ -116,6 +118,11 @@ bool WindowShards::CutsResult() const {
   return absl::c_any_of(result_start, [](int64_t start) { return start != 0; });
 }
 
+// Where a shard begins in a hole of the base, it needs padding up to the next
+// element, and shards that need less compute results that are cut off. One
+// result is `stride` positions, though, so with a stride other than 1 the
+// difference may be no whole number of results; then all shards must begin at
+// the same place between two elements.
 bool CanShardWindows(const WindowDim& window, int64_t result_size,
                      int64_t shards) {
   if (result_size == 0) return false;
@@ -164,6 +171,8 @@ WindowShards ShardWindows(const WindowDim& window, int64_t result_size,
   result.result_size += *absl::c_max_element(result.result_start);
   // A window that meets only holes reads no element; one is there all the same.
   result.intervals.size = std::max<int64_t>(result.intervals.size, 1);
+  // Both paddings and the base with its holes are together as long as all
+  // windows span. Negative padding cuts.
   result.padding_high = (result.result_size - 1) * window.stride +
                         window.width - result.padding_low -
                         ((result.intervals.size - 1) * dilation + 1);
@@ -221,7 +230,8 @@ HloInstruction* FetchWindows(const PartitionedHlo& operand,
   const PartitionedHlo::PartitioningState& state = operand.state();
   const std::vector<CutWindow> cuts = CutWindows(sharding, result, windows);
   HloInstruction* local = operand.hlo();
-  // What neighbors exchange is smaller afterwards.
+  // Dimensions that are whole are cut first: that takes no message, and what
+  // neighbors exchange along the others is smaller afterwards.
   for (const auto& [dim, intervals] : cuts) {
     if (ShardCountAtDim(operand.sharding(), dim) > 1) continue;
     local = CutOutOfWhole(local, dim, intervals, OrdinalTable(sharding, dim),

@@ -18,19 +18,15 @@
 #include "xla/hlo/transforms/spmd/windowed_einsum.h"
 #include "xla/shape_util.h"
 
-// An operand that stays at its device is a part of the state of the ring, and
-// so takes memory even if it is computed from small values. It is recomputed in
-// each step instead, where a compiler fuses it into the window that the step
-// takes.
+// Operands of ring loops are often cheap expressions of much smaller values,
+// such as a broadcast. One that stays at its device is a part of the state of
+// the ring, and takes memory all the time. If the loop only slices windows out
+// of it, the expression is moved into the body, where a compiler fuses it into
+// the window that the step takes, and the loop carries its leaves instead.
 //
 //   before: x = f32[8,4096] broadcast(scalar)
 //           while((.., x, ..)), whose body slices x
 //   after:  while((.., (scalar), ..)), whose body slices broadcast(scalar)
-
-// Operands of ring loops are often cheap expressions of much smaller values,
-// such as a broadcast. If the loop only slices windows out of such an operand,
-// the expression is moved into the body, and the loop carries its leaves
-// instead.
 
 namespace xla::spmd {
 namespace {

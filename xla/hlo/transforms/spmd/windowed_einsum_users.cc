@@ -371,6 +371,9 @@ HloComputation* OverReduces(HloComputation* computation, const Shape& state,
 
 }  // namespace
 
+// Rings may write further windows behind the loop: these are read there in the
+// same way, from what the loop has reduced so far. All other elements of the
+// loop's state stay where they are.
 HloInstruction* MoveUsersIntoRing(HloInstruction* loop) {
   HloInstruction* init = loop->mutable_operand(0);
   if (init->opcode() != HloOpcode::kTuple) return nullptr;

@@ -106,6 +106,10 @@ std::optional<Windowed> PartitionedHlo::ReshardAsWindowedInput(
   return result;
 }
 
+// A slice is a window of one element: the stride is the slice's, and negative
+// padding cuts off what is before the start and from the limit on. It moves
+// only elements near the boundaries of shards: x[2:10] on two devices has
+// shards of 4, x[2..6) and x[6..10).
 std::optional<Windowed> ReshardDataForSlicing(
     absl::Span<const int64_t> strides, absl::Span<const int64_t> starts,
     absl::Span<const int64_t> limits, PartitionedHlo to_reshard,
@@ -140,6 +144,8 @@ HloInstruction* SliceDataFromWindowReshard(const Windowed& reshard_operand,
       strides));
 }
 
+// A pad is a window of one element as well: padding at the ends is padding of
+// the window, and interior padding of s elements a base dilation of s + 1.
 std::optional<Windowed> ReshardDataForPad(HloInstruction* pad_value,
                                           PaddingConfig pc,
                                           PartitionedHlo to_reshard,

@@ -275,6 +275,8 @@ GetReplicaGroupCountAndSize(const HloInstruction* hlo) {
   return std::make_pair(static_cast<int64_t>(counts.size()), counts[0]);
 }
 
+// Written as matrices with a group in each row, one is the transpose of the
+// other: {{0,1,2},{3,4,5}} and {{0,3},{1,4},{2,5}}.
 bool ReplicaGroupsOrthogonal(absl::Span<const ReplicaGroup> first,
                              absl::Span<const ReplicaGroup> second) {
   for (const ReplicaGroup& group : first) {

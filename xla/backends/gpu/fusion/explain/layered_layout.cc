@@ -56,6 +56,9 @@ class Drawing {
   }
 
  private:
+  // Edges lead to higher numbers, so that one pass finds the longest paths.
+  // Nodes without sources would all be at the top; each moves right above its
+  // first reader.
   void AssignLayers(const std::vector<std::pair<int, int>>& edges) {
     layer_.assign(nodes_, 0);
     std::vector<std::vector<int>> readers(nodes_);

@@ -31,6 +31,9 @@ int64_t MinorDimension(const Shape& shape) {
 
 // The dimension of the operand that the result's dimension `d` runs along;
 // nullopt if it runs along none.
+// -1 stands for no order at all: neighbors in the result of a gather are slices
+// that the indices choose. Not to run along any dimension is harmless, since
+// all neighbors read the same element.
 std::optional<int64_t> OperandDimension(const HloInstruction& instruction,
                                         int64_t d) {
   switch (instruction.opcode()) {

@@ -117,6 +117,13 @@ double ReadsOfOperand(const HloInstruction& hlo, int64_t i) {
   }
 }
 
+// Backwards from the root: a value is computed as often as its readers are,
+// times what one of them reads of it. Readers that keep elements in place are
+// looked through to the reader behind them, the place. Two ways to one place
+// ask for the same elements, which are computed once, so they count as the
+// larger one; ways to different places add up. A diamond of elementwise
+// instructions is therefore no duplication, and x read by a broadcast and by a
+// transpose is.
 absl::flat_hash_map<const HloInstruction*, BodyUses> FindBodyUses(
     const HloInstruction& fusion,
     absl::FunctionRef<BodyUses(const HloInstruction& fusion, int64_t operand)>

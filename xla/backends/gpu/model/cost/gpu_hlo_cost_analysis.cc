@@ -169,6 +169,10 @@ absl::Status GpuHloCostAnalysis::HandleCustomCall(
   return absl::OkStatus();
 }
 
+// Arithmetic counts as often as elements are computed, which the utilization
+// says: a value that two users read at different indices is computed twice.
+// Memory is read once at most, since repeated reads are taken to hit a cache,
+// unless count_multiple_input_accesses asks for all of them.
 absl::Status GpuHloCostAnalysis::HandleFusion(const HloInstruction* fusion) {
   // Visits the body, and finds what of the outputs is written.
   TF_RETURN_IF_ERROR(HloCostAnalysis::HandleFusion(fusion));

@@ -393,7 +393,6 @@ class Splitter {
     return result;
   }
 
-  // Until the loads of the next iteration are there for all.
   // Waits until the loads of the next iteration are visible to all threads. Of
   // `prefetch` groups in flight all but the oldest may still be pending.
   static void AddWait(const LoopPlan& plan, Piece& piece) {
@@ -542,6 +541,12 @@ class MbarrierAdder {
     return position;
   }
 
+  // Iteration i uses slot i % stages for the (i / stages)-th time, and an
+  // mbarrier changes its parity with each completed phase: so the load of
+  // iteration i completes the phase of parity (i / stages) % 2. The block
+  // synchronizes after `init`, since no thread may use a barrier before it is
+  // initialized, and after `inval`, since its memory may then hold something
+  // else.
   absl::StatusOr<BufferId> Add(int position, BufferId buffer, int loop) {
     const std::optional<kir::CircularBuffer> circular =
         kernel_.buffers[buffer].circular;

@@ -24,6 +24,9 @@ struct Matmul {
   int a_uses = 0, b_uses = 0;
 };
 
+// One walk in program order: the operands are the first two shared buffers that
+// one matrix operation reads, and the result is the first shared buffer that
+// anything computed from a product is written to.
 Matmul FindMatmul(const kir::Kernel& kernel) {
   Matmul matmul;
   absl::flat_hash_set<BufferId> results;  // computed from the product

@@ -138,6 +138,9 @@ class StackPlanner {
     history_.push_back(std::move(origins));
   }
 
+  // A circular loop becomes a prologue, a main loop and an epilogue, so one
+  // position turns into several. A life goes from the first of those that its
+  // begin became to the last of those that its end became.
   absl::Status SplitLoops() {
     ASSIGN_OR_RETURN(CircularSplit split, SplitCircularLoops(plan_.planned));
     split_buffers_ = std::move(split.buffers);
@@ -201,6 +204,8 @@ class StackPlanner {
         absl::StrCat("the size of %", b.name, ": ", value.status().message()));
   }
 
+  // Addresses so far begin at 0. The workspace of block reductions lies below
+  // all of them, so they move up by its size.
   absl::Status Measure() {
     kir::Kernel& kernel = plan_.planned;
     bindings_ = kernel.Bindings();
@@ -249,6 +254,8 @@ class StackPlanner {
   }
 
   // Where an alias itself is written and read, loops outside included.
+  // StackLiveness does not track aliases, so it is run, once for all of them,
+  // on a kernel in which each is a buffer of its own.
   LiveInterval LifeOfAlias(BufferId alias) {
     if (!own_liveness_.has_value()) {
       unaliased_ = plan_.planned;

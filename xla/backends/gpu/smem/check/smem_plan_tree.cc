@@ -300,6 +300,9 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
 
 // How far apart the threads are that touch common bytes: 0 the same thread, 1
 // the same warp, 2 the block; -1 if no byte is common.
+// Accesses that could not be enumerated count as being as far apart as the
+// block allows: the checker may then ask for a barrier that is not needed, but
+// misses none that is.
 int SmemPlanTree::Distance(int a, int b) const {
   const int limit = Threads() == 1 ? 0 : Threads() <= 32 ? 1 : 2;
   const Owners &p = OwnersOf(a), &q = OwnersOf(b);

@@ -20,6 +20,10 @@ constexpr int64_t kMaxTrips = 32;
 
 }  // namespace
 
+// A period, though not always the least: 4 for (2 * k) mod 4. An argument that
+// grows by a multiple of m within m iterations has the same remainder modulo m
+// again after them; in all else, every part that depends on the name must
+// repeat, which the name itself never does.
 std::optional<int64_t> PeriodIn(const AffineExpr& e, const std::string& name) {
   int64_t period = 1;
   if (!e.Mentions(name)) return period;
@@ -56,6 +60,7 @@ namespace {
 
 // After how many iterations the accesses are the same ones again; nothing where
 // that cannot be told or takes long.
+// Two expressions of periods p and q are both the same again after lcm(p, q).
 std::optional<int64_t> PeriodOf(const SmemFlow& flow, int loop,
                                 absl::Span<const int> accesses) {
   const kir::Loop& l = *flow.AsLoop(loop);

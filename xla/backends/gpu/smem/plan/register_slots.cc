@@ -342,6 +342,11 @@ class Slots {
   Slots(kir::Kernel& kernel, std::vector<Array> arrays)
       : kernel_(kernel), arrays_(std::move(arrays)) {}
 
+  // The left-edge algorithm for interval graphs (Hashimoto and Stevens, Wire
+  // Routing by Optimizing Channel Assignment within Large Apertures, 1971): in
+  // the order of their first use, arrays join a slot that is free again.
+  // Without the conditions on types and sizes that takes the fewest slots; with
+  // them, the smallest slot that fits leaves the larger ones to larger arrays.
   RegisterSlots Assign() {
     std::vector<int> order;
     for (int b = 0; b < static_cast<int>(arrays_.size()); ++b) {

@@ -369,6 +369,10 @@ ThreadConflict SmemFootprints::Between(const Owners& a, const Owners& b) const {
   return Limit(worst);
 }
 
+// Loops that the index mentions are renamed in the order in which they are
+// nested, each with its bounds: `A[i]` for i below 8 and `A[k]` for k below 8
+// have one key. An index that mentions a thread's id, or a loop over more
+// threads than there are, has none: then the bounds do not say all.
 std::string SmemFootprints::SetKey(int index, int loop) const {
   const FlowAccess& access = flow_.accesses()[index];
   if (access.anywhere || access.operand == nullptr) return "";

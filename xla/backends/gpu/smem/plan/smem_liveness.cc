@@ -55,6 +55,12 @@ class LifeFinder {
     return level < loops_[i].size() && loops_[i][level] == loop;
   }
 
+  // Where does what is read come from? From the innermost loop outwards: if
+  // writes of the same iteration cover all that is read, the value is alive
+  // from the first of the writes that are needed, nearest ones first, to the
+  // read. If not, part of it comes from an earlier iteration, and the buffer
+  // has to survive the whole loop; the loop as a unit takes the place of the
+  // read one level further out.
   void TraceRead(size_t read) {
     for (size_t level = loops_[read].size(); level-- > 0;) {
       const int loop = loops_[read][level];
@@ -176,6 +182,10 @@ std::vector<SmemLife> ComputeSmemLives(const SmemFlow& flow,
   return lives;
 }
 
+// Buffers that are live together lie one above the other at multiples of the
+// least of their alignments. Each but the topmost thus takes its size rounded
+// up to that multiple; which one is topmost is not known, so the largest
+// rounding is taken off again.
 int64_t LiveBytesLowerBound(const std::vector<SmemLife>& lives,
                             const std::vector<int64_t>& bytes,
                             const std::vector<int64_t>& alignments) {

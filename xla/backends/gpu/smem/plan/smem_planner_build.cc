@@ -58,6 +58,9 @@ void SmemPlanner::QueueSetup() {
         SmemSync::Reason::kRaw, "the barriers of two halves are set up");
 }
 
+// The order matters: a thread waits for its own transfers and fences its own
+// writes, and only the barrier behind them tells the others that all threads
+// have done so.
 void SmemPlanner::QueueGap(int gap, const SmemGapInsertion& insertion) {
   const int anchor = flow_->PositionAfter(gap);
   for (const auto& [kind, wait] : insertion.waits) {
@@ -226,6 +229,10 @@ void SmemPlanner::ShareRegisters() {
 
 // Addresses over the launch symbols, right for all their values: each buffer
 // stands above all that it shares no byte with and that lie below it now.
+//
+// Two buffers that are apart now stay apart, since the higher one begins at or
+// above the end of the lower, whatever the sizes are; and no buffer that shares
+// bytes with another is pushed away by it. Quadratic in the buffers.
 std::vector<AffineExpr> SmemPlanner::SymbolicAddresses(
     const SmemChoice& choice) const {
   const size_t n = items_.size();

@@ -99,6 +99,9 @@ class Rewriter {
                : Add(HloInstruction::CreateReshape(shape, operand));
   }
 
+  // A 1x1 convolution is a matrix product at each place. A dot puts the
+  // dimensions of its left side first, in their order, so the input's must be
+  // in the order of the result's, and the features the last ones of the result.
   HloInstruction* OfEachPlace() {
     // What the result has of the input, in the input's order.
     std::vector<int64_t> places(input().dimensions_size(), -1);
@@ -192,7 +195,13 @@ class Rewriter {
     return std::max<int64_t>(1, batches);
   }
 
-  // The gradient of a filter of several elements.
+  // The gradient of a filter of several elements. Its sums run over images and
+  // places, but it has as few elements as the filter, too few for a device.
+  // Feature groups are sums on their own: with the images as features of the
+  // input, group g adds up only its share of them, and a kernel with its output
+  // features once per group yields one partial result each, which a reduce adds
+  // up. Only in f32, since partial results of a narrower type would be rounded
+  // before they are added.
   HloInstruction* InGroups() {
     const PrimitiveType type = hlo_->shape().element_type();
     if (hlo_->feature_group_count() != 1 || hlo_->batch_group_count() != 1 ||
@@ -262,6 +271,9 @@ class Rewriter {
         {dimension}, add));
   }
 
+  // A window as large as the input has one place, so the convolution is a dot
+  // that contracts features and places. Such is the gradient of a 1x1 filter,
+  // whose "features" are the images of the batch.
   HloInstruction* OfWholeImages() {
     const int64_t rows = input().dimensions(dims_.input_batch_dimension());
     const int64_t columns =

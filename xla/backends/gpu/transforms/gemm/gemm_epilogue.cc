@@ -160,6 +160,10 @@ void DropWider(const HloInstruction& product,
 
 }  // namespace
 
+// (A B)ᵀ = Bᵀ Aᵀ: contracting dimensions are named by number, so exchanging the
+// operands is enough, and neither is transposed. What stands between the dot
+// and the transpose depends on one element and scalars only, and thus may as
+// well be computed in the transposed order.
 absl::StatusOr<HloInstruction*> TakeInTranspose(HloInstruction* dot) {
   if (dot->operand_count() != 2 || dot->HasControlDependencies()) return dot;
   std::vector<HloInstruction*> between;

@@ -79,6 +79,9 @@ class Rewriter {
   Rewriter(HloInstruction* dot, int64_t parts)
       : dot_(dot), computation_(dot->parent()), parts_(parts) {}
 
+  // Partial products stay in f32 up to the sum even where the result is
+  // narrower: rounding each of them would make the error grow with the number
+  // of parts.
   HloInstruction* Rewrite() {
     DotDimensionNumbers dnums;
     HloInstruction* operands[] = {Split(0, &dnums), Split(1, &dnums)};
@@ -222,6 +225,11 @@ int64_t CheapestParts(const HloInstruction& dot, int64_t most,
 
 }  // namespace
 
+// Split-K: a product with few tiles and long sums leaves most cores idle, so
+// the contracting dimension is cut into parts, which become a batch, and a
+// reduce adds up their products. Each part writes and reads an intermediate
+// result as large as the whole, so parts pay only up to the square root of the
+// depth per tile, and more of them than there are cores to occupy only cost.
 int64_t SplitkRewriter::PartsOf(const Sizes& sizes, int64_t cores) {
   const auto tiles_of = [](int64_t rows, int64_t columns) {
     return CeilOfRatio(rows, kTileRows) * CeilOfRatio(columns, kTileColumns);

@@ -114,6 +114,9 @@ class Sets {
   }
 
   // Kernels from `first` on that can be one with it, in their order.
+  //
+  // Greedy. Members must be pairwise independent; then no cycle appears, as one
+  // through the merged kernel would need a path from one member to another.
   std::vector<HloInstruction*> SetFrom(
       const std::vector<HloInstruction*>& kernels, size_t first) {
     std::vector<HloInstruction*> set = {kernels[first]};

@@ -169,6 +169,10 @@ const Shape& LayoutSpread::ShapeOf(const Value& value) {
                           : value.first->shape().tuple_shapes(value.second);
 }
 
+// A closure: what has a new order asks its definition and its users to read or
+// write it so, which may give these new orders as well. It fails as a whole
+// where a value would need two orders, or an instruction takes only the one it
+// has, so nothing is changed before it is complete.
 bool LayoutSpread::Start(HloInstruction* array, MemoryOrder order) {
   size_t next = values_.size();
   possible_ = possible_ && Add(array, -1, std::move(order));
@@ -325,6 +329,9 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
   return true;
 }
 
+// Apply gives the new order to the layout of the entry as well, which must
+// agree with the value as it lies now. What is aliased is one memory, and takes
+// the same order.
 bool LayoutSpread::VisitEntry(const Value& value, const MemoryOrder& order) {
   HloInstruction* instruction = value.first;
   HloComputation* entry = instruction->parent();

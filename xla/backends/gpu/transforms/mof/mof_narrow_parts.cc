@@ -199,6 +199,11 @@ class Finder {
     return true;
   }
 
+  // What only the value's chain reads need no longer be read once the value
+  // comes from elsewhere. Walking the chain backwards finds it: an instruction
+  // is closed if all its readers are, and readers come later in the chain. A
+  // leaf that the kernel gets by two of its parameters, or updates in place, is
+  // read nevertheless.
   bool Price(HloInstruction* value, NarrowPart* part) {
     part->kernel = fusion_;
     part->values.assign(EqualsOf(value).begin(), EqualsOf(value).end());

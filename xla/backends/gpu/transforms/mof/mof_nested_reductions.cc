@@ -88,6 +88,10 @@ bool IsReducedFurther(const HloInstruction& hlo, const Reduced& reduced) {
          ElementsOf(hlo.operand(0)->shape()) <= MostOfOperands(hlo, reduced);
 }
 
+// A forward pass over both bodies carries along, from value to value, the
+// number of results of the largest long reduction behind it. A reduction that
+// reads no more elements than that reduces what is reduced already; one that
+// reads more has been broadcast to in between.
 bool ReducesReduced(const HloInstruction& producer,
                     const HloInstruction& consumer) {
   const bool is_fusion = consumer.opcode() == HloOpcode::kFusion;

@@ -72,7 +72,11 @@ class FirstCome {
     context_.explanation->Record(std::move(record));
   }
 
-  // Pairs of readers of `parent`.
+  // Pairs of readers of `parent`. Kernels loop over equally many elements for
+  // all of their results, so readers are grouped by that number, and pairs of
+  // different groups are never asked about. Within a group, a reader that is
+  // refused too often in a row is given up: pairs would be quadratic in the
+  // readers.
   void FuseReaders(HloInstruction* parent) {
     if (ShapeUtil::IsEffectiveScalar(parent->shape())) return;
     // Classes in the order of their first readers.

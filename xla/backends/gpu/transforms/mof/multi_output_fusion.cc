@@ -92,6 +92,9 @@ absl::Status MultiOutputFusion::Fuse(
   return absl::OkStatus();
 }
 
+// Neither greedy order is always better: each merge changes which others are
+// still legal. Both are tried on clones, and the model's time of all kernels
+// decides; on a tie the one tried first.
 absl::StatusOr<MultiOutputFusion::Tried> MultiOutputFusion::TryBothOrders(
     const HloModule& module, const se::DeviceDescription& device,
     const absl::flat_hash_set<absl::string_view>& execution_threads) const {

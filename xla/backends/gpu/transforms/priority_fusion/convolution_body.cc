@@ -42,6 +42,10 @@ ConvolutionBody::ConvolutionBody(const HloConvolutionInstruction& convolution)
   other_ = operands[1];
 }
 
+// The sum over the places of the window: the padded image, moved by the place
+// and thinned by the stride, times the weight of that place, which each feature
+// has one of. The image is a parameter read several times at different places,
+// so a producer that is fused in is computed once for each place.
 std::unique_ptr<HloComputation> ConvolutionBody::Depthwise() {
   const Window& window = convolution_.window();
   std::vector<int64_t> sizes;
@@ -68,6 +72,11 @@ std::unique_ptr<HloComputation> ConvolutionBody::Depthwise() {
       Converted(&builder_, sum, convolution_.shape().element_type()));
 }
 
+// The weight at one place has as its gradient the sum of what came back, times
+// the image moved by that place. The result's places are those of the window,
+// so stride and dilation change roles: places are `stride` apart, and the
+// elements that one place meets are `window_dilation` apart. All places are
+// sums of one variadic reduction, which reads what came back once.
 std::unique_ptr<HloComputation> ConvolutionBody::WindowGradient(
     Additions* adds, const DeviceDescription& device) {
   const Window& window = convolution_.window();

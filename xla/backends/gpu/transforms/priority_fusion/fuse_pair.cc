@@ -35,6 +35,8 @@ bool IsPlainFusion(const HloInstruction& kernel) {
 // Whether the consumer's body may be cloned into the producer instead of the
 // other way round: small to large, so that chains of fusions do not copy a
 // growing body again and again.
+// Then the clone of an instruction is in a body at least twice as large as
+// before, which happens O(log n) times.
 bool CanTakeIn(const HloInstruction& producer, const HloInstruction& consumer) {
   return producer.opcode() == HloOpcode::kFusion &&
          producer.user_count() == 1 && !producer.IsRoot() &&

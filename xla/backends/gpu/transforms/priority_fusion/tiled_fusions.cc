@@ -36,6 +36,9 @@ bool TiledFusions::IsTiledPair(const HloInstruction& producer,
          CanTile(producer, consumer, /*keep_output=*/false).CanFuse();
 }
 
+// Rules, prices and the fusion itself ask about one pair in turn, so the last
+// one is all that is kept: a tiling is expensive to find, and any fusion makes
+// those of other pairs void.
 TiledFusions::Pair& TiledFusions::OfPair(const HloInstruction& producer,
                                          const HloInstruction& consumer,
                                          bool keep_output) {

@@ -35,6 +35,7 @@ bool IsCandidate(const HloInstruction& hlo) {
   return InitMayRepeat(hlo);
 }
 
+// Reduced first, it leaves the smallest intermediate result.
 int64_t LongestDimension(const HloInstruction& reduce) {
   const Shape& shape = reduce.operand(0)->shape();
   int64_t longest = reduce.dimensions(0);

@@ -63,6 +63,8 @@ class Rewriter {
 
  private:
   // A fusion that computes the kernel's result, which nothing reads yet.
+  // Constants that all elements share go inside, where they cost no read;
+  // whatever else comes from outside is an operand.
   HloInstruction* MakeFusion(const RowKernel& kernel);
   // The time of a kernel for each reduction and one for the rest, at best.
   absl::Duration TimeApart(const HloInstruction& fusion) const;

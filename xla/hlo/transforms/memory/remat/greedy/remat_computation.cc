@@ -106,6 +106,8 @@ void RematComputation::MeasureSeconds() {
   }
 }
 
+// Times are prefix sums over the original items. A new item starts when the one
+// after it does, so that the sums of all others stay as they are.
 void RematComputation::TakeNoTime(RematItemId item) {
   if (start_seconds_.empty()) return;
   if (item >= static_cast<RematItemId>(start_seconds_.size())) {
@@ -137,6 +139,9 @@ bool RematComputation::IsRead(const HloInstruction* instruction) const {
          });
 }
 
+// A worklist from the instructions that have lost a reader: each one dropped
+// may leave its operands unread in turn. An instruction comes here once per
+// lost reader, so the work is bounded by the edges that go.
 void RematComputation::DropUnread() {
   while (!may_be_unread_.empty()) {
     const RematItemId item = may_be_unread_.back();

@@ -89,6 +89,9 @@ void RematEdits::Commit(HloModule* module) {
   *this = RematEdits();
 }
 
+// Backwards, as an operand may have been replaced more than once, and a clone
+// is without users only after later edits have been undone. Its computations go
+// last: none may be removed while an instruction calls it.
 absl::Status RematEdits::Undo() {
   for (auto it = edits_.rbegin(); it != edits_.rend(); ++it) {
     HloInstruction* inst = it->instruction;

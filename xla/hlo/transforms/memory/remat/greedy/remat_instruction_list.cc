@@ -30,6 +30,10 @@ void RematInstructionList::Relabel() {
   }
 }
 
+// A new label lies in the middle of its neighbors': each insertion at one place
+// halves what is left of a gap of 2^32 there. Where nothing is left, or at the
+// end of 64 bits, all labels are given anew, which is O(items), but rare enough
+// for the few clones that a pass adds.
 void RematInstructionList::Insert(RematItemId item, RematItemId prev,
                                   RematItemId next) {
   if (item >= static_cast<RematItemId>(links_.size())) links_.resize(item + 1);

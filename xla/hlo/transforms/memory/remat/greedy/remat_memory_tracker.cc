@@ -37,6 +37,9 @@ void RematMemoryTracker::Begin(RematItemId id) {
   events_.items.push_back(id);
 }
 
+// memory_usage_ is the sum of the buffers for which live() holds, kept by
+// differences: a buffer dies with its last user, and one without users with the
+// item that defines it.
 void RematMemoryTracker::End(RematItemId id) {
   DCHECK_EQ(in_progress(), id);
   point_.in_progress = false;
@@ -73,6 +76,9 @@ bool RematMemoryTracker::in_use(RematBufferId buffer) const {
          absl::c_binary_search(buffers_.item(point_.last_placed).used, buffer);
 }
 
+// Users are in list order, and what has ended is a prefix of the list, so a
+// binary search finds the first that has not; Precedes() compares places in
+// O(1).
 int32_t RematMemoryTracker::unfinished(RematBufferId buffer) const {
   const auto& users = buffers_.buffer(buffer).users;
   if (users.empty() || ended(users.back())) return 0;

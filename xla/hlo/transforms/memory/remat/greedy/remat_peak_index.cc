@@ -84,6 +84,10 @@ void RematPeakIndex::UpdateLife(RematBufferId id) {
   life = now;
 }
 
+// All touched items leave their chunks before any is placed again: an item goes
+// right after its predecessor in the list, and if that one had moved too and
+// still stood in its old chunk, the item would land there. Lives follow last,
+// since they touch the chunks of their two ends.
 void RematPeakIndex::TakeRewrites() {
   needs_.resize(state_.buffers().item_count());
   lives_.resize(state_.buffers().buffer_count());
@@ -129,6 +133,8 @@ void RematPeakIndex::InsertAfter(RematItemId item, RematItemId before) {
   if (items.size() > 2 * chunk_size_) Split(chunk);
 }
 
+// A chunk is split at twice its usual size, so that after many insertions in
+// one place a recount still takes O(√n).
 void RematPeakIndex::Split(int32_t chunk) {
   const int32_t added = static_cast<int32_t>(chunks_.size());
   chunks_.emplace_back();
@@ -152,6 +158,12 @@ void RematPeakIndex::Count(Chunk& chunk) {
   chunk.counted = true;
 }
 
+// Square root decomposition: what is live at an item is the sum of opened -
+// closed over all items before it plus what the item itself needs, so a chunk
+// whose sum and highest prefix are known is passed in one step. Of n items in
+// chunks of √n, a query costs O(√n) for the chunks, O(√n) for the items of the
+// best one, and a recount of every chunk that a rewrite has touched since. Of
+// several items at the same height the first is given.
 RematItemId RematPeakIndex::Highest(int64_t* bytes) {
   TakeRewrites();
   *bytes = 0;

@@ -74,6 +74,9 @@ absl::Status RunLater(RematComputation& state, RematItemId item) {
 
 }  // namespace
 
+// Last ones first: a clone is an unplaced reader of its operands, so those of
+// the same block are cloned after it if, and only if, something behind still
+// needs them.
 absl::StatusOr<RematChange> Recompute(RematComputation& state,
                                       RematItemId first, int32_t size) {
   std::vector<RematItemId> block;

@@ -39,6 +39,9 @@ void FusedValues::KeepWhatHasToStay() {
 }
 
 // In the order of the problem, so that what a node reads is known before.
+// A node reads what its fused producers read, and theirs. One whose list grows
+// too long is not fused after all, so that its readers have one entry for it:
+// lists stay bounded, and the sum of their lengths linear.
 void FusedValues::FindReads() {
   const RematProblem& problem = whole_.problem;
   reads_.resize(problem.nodes.size());

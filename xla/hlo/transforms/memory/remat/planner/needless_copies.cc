@@ -39,6 +39,12 @@ class Reads {
   }
 
   // Whether all readers of the copy find the same in what it copies.
+  //
+  // Whoever reads the copy can read the source instead if no other value of the
+  // source's buffer is written between the source and the last of these reads:
+  // each is defined either before the source or after all of them. The copy
+  // must be the only value of its own buffer, as otherwise something writes
+  // into it in place, and would then write into the source.
   bool IsNeedless(const HloInstruction& copy) const {
     const HloDataflowAnalysis& dataflow = buffers_->dataflow_analysis();
     const HloValueSet& copied = dataflow.GetValueSet(copy.operand(0));

@@ -121,6 +121,11 @@ class Marker {
     Mark(argument, problem_.values[home_[result]].node);
   }
 
+  // Overwritten are all values in the memory at once. A value that the module
+  // reads after the writer cannot lie there, whatever the alias says, and one
+  // made by the writer or later is not there yet. Of several writers the first
+  // one counts. The writer itself must not run twice: its second run would find
+  // its operand already updated.
   void Mark(ValueId value, NodeId writer) {
     if (value < 0) return;
     for (ValueId other : sharing_[home_[value]]) {
