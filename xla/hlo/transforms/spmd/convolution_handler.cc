@@ -17,6 +17,7 @@
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/kernel_parts.h"
 #include "xla/hlo/transforms/spmd/reshard_route.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -486,6 +487,8 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
                           shards.windows, state);
   ShardedSum sum = SumAddends(local, factors, f.result, f.contracting, state);
   sum.sum->set_sharding(sum.sharding);
+  state.reshard_cache->per_hlo_cache[sum.sum].whole_is_read =
+      absl::c_linear_search(f.result.readers, HloSharding::Replicate());
   return PartitionedHlo(sum.sum, output_base_shape, state)
       .Reshard(output_sharding)
       .hlo();

@@ -2,7 +2,11 @@
 
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
@@ -24,6 +28,7 @@ DotFactors DotFactorsOf(const HloInstruction& hlo,
   f.lhs = {hlo.operand(0)->shape(), lhs, none(hlo.operand(0)->shape())};
   f.rhs = {hlo.operand(1)->shape(), rhs, none(hlo.operand(1)->shape())};
   f.result = {hlo.shape(), hlo.sharding(), none(hlo.shape()), true};
+  f.result.readers = ReadersOf(hlo);
   for (const auto* dims : {&info.batch_dims, &info.lhs_non_contracting_dims,
                            &info.rhs_non_contracting_dims}) {
     for (const auto& dim : *dims) {
@@ -67,6 +72,89 @@ std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
     return std::nullopt;
   }
   return first->sharding();
+}
+
+namespace {
+
+// The sharding of an array that `user` reads; nullopt where it may be another
+// one than that of the user.
+std::optional<HloSharding> ReadBy(const HloInstruction& hlo,
+                                  const HloInstruction& user) {
+  if (user.opcode() == HloOpcode::kTuple) {
+    return user.sharding().GetSubSharding(user.shape(),
+                                          {user.operand_index(&hlo)});
+  }
+  // Larger results, or several operands that are alike, move instead.
+  const bool reads =
+      user.IsElementwise() && user.shape().IsArray() &&
+      ShapeUtil::SameDimensions(user.shape(), hlo.shape()) &&
+      ShapeSizeInBytes(user.shape()) >= ShapeSizeInBytes(hlo.shape()) &&
+      absl::c_all_of(user.operands(), [&](const HloInstruction* operand) {
+        return operand == &hlo || operand->sharding() == user.sharding();
+      });
+  if (!reads || user.sharding().IsSingleDeviceLeaf()) return std::nullopt;
+  return user.sharding();
+}
+
+}  // namespace
+
+std::vector<HloSharding> ReadersOf(const HloInstruction& hlo) {
+  std::vector<HloSharding> readers;
+  if (!hlo.shape().IsArray()) return readers;
+  for (const HloInstruction* user : hlo.users()) {
+    std::optional<HloSharding> read = ReadBy(hlo, *user);
+    if (!read.has_value()) continue;
+    if (read->IsSingleDeviceLeaf()) read = HloSharding::Replicate();
+    if (IsPriced(*read) && *read != hlo.sharding() &&
+        !absl::c_linear_search(readers, *read)) {
+      readers.push_back(*std::move(read));
+    }
+  }
+  return readers;
+}
+
+std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
+                                           int64_t index,
+                                           const HloSharding& sharding) {
+  const HloInstruction& operand = *reader.operand(index);
+  if (reader.opcode() != HloOpcode::kDot || !sharding.IsTiledLeaf() ||
+      !IsPriced(sharding)) {
+    return std::nullopt;
+  }
+  const auto contracted = [](const HloInstruction& dot, int64_t side) {
+    const DotDimensionNumbers& dims = dot.dot_dimension_numbers();
+    const auto& numbers = side == 0 ? dims.lhs_contracting_dimensions()
+                                    : dims.rhs_contracting_dimensions();
+    return std::vector<int64_t>(numbers.begin(), numbers.end());
+  };
+  const HloSharding gathered =
+      ReplicatedOnDims(sharding, contracted(reader, index));
+  if (gathered == sharding) return std::nullopt;
+  const int64_t kept = gathered.IsTiledLeaf() ? gathered.NumTiles() : 1;
+  const double addends = sharding.NumTiles() / kept;
+  double all_gathered = RouteBytes(operand.shape(), sharding, gathered);
+  double all_scattered = 0;
+  bool has_others = false;
+  for (const HloInstruction* user : operand.users()) {
+    if (user->opcode() != HloOpcode::kDot) continue;
+    const int64_t side = user->operand(0) == &operand ? 0 : 1;
+    if (ReplicatedOnDims(sharding, contracted(*user, side)) != gathered) {
+      continue;
+    }
+    const HloInstruction& other = *user->operand(1 - side);
+    bool is_cut = false;
+    for (int64_t d : contracted(*user, 1 - side)) {
+      is_cut |= ShardCountAtDim(other.sharding(), d) > 1;
+    }
+    if (!is_cut && user != &reader) return gathered;
+    has_others |= user != &reader;
+    all_gathered +=
+        ShapeSizeInBytes(MakePartitionedShape(other.shape(), other.sharding()));
+    all_scattered +=
+        (addends - 1) / addends * ShapeSizeInBytes(user->shape()) / kept;
+  }
+  if (!has_others || all_gathered >= all_scattered) return std::nullopt;
+  return gathered;
 }
 
 double MultiplyAdds(const HloInstruction& hlo,

@@ -42,6 +42,19 @@ DotFactors DotFactorsOf(
 std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
                                          ReductionOp op = ReductionOp::kSum);
 
+// The priced shardings, other than its own, under which users of an array read
+// it as far as that can be told: elements of tuples, and operands of
+// elementwise instructions that have nothing to gain from another one. One
+// device needs the whole.
+std::vector<HloSharding> ReadersOf(const HloInstruction& hlo);
+
+// The sharding that other dots than `reader` bring its operand to, which has
+// `sharding`: without cuts along the dimensions that `reader` contracts, where
+// their other operand has none, or the sums of all of them would take more.
+std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
+                                           int64_t index,
+                                           const HloSharding& sharding);
+
 // An upper bound if windows meet padding.
 double MultiplyAdds(
     const HloInstruction& hlo,

@@ -22,6 +22,7 @@
 #include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -262,6 +263,17 @@ absl::Status SpmdPartitioningVisitor::HandleDotHelper(
   DotFactors f =
       DotFactorsOf(*hlo, dims_mapping, lhs.sharding(), rhs.sharding());
   f.result.addends = AddendsWanted(*hlo);
+  // Not both: with one operand whole, the other need not be.
+  auto gathered_lhs = GatheredForDots(*hlo, 0, lhs.sharding());
+  auto gathered_rhs = GatheredForDots(*hlo, 1, rhs.sharding());
+  if (gathered_lhs.has_value() != gathered_rhs.has_value()) {
+    FactorTensor& shared = gathered_lhs.has_value() ? f.lhs : f.rhs;
+    shared.readers.push_back(gathered_lhs.has_value()
+                                 ? *std::move(gathered_lhs)
+                                 : *std::move(gathered_rhs));
+  }
+  f.lhs.is_made = lhs.IsAlsoWhole();
+  f.rhs.is_made = rhs.IsAlsoWhole();
   if (IsPlainDot(*hlo) && !create_sharded_dot.has_custom_create_sharded() &&
       HandleDotAsRing(hlo, f)) {
     return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/reshard_route.h"
@@ -52,8 +53,10 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
           arrays, [](const auto& array) { return IsPriced(*array.second); })) {
     return LocalWithSharding(hlo, wanted);
   }
+  FactorTensor result = {hlo->shape(), wanted, {}, /*is_result=*/true};
+  result.readers = ReadersOf(*hlo);
   const auto bytes = [&](const HloSharding& sharding) {
-    double sum = RouteBytes(hlo->shape(), sharding, wanted);
+    double sum = BytesToReaders(result, sharding);
     for (const auto& [operand, from] : arrays) {
       if (IsMadeAnywhere(*operand, *from)) continue;
       sum += RouteBytes(operand->shape(), *from, sharding);
@@ -154,15 +157,17 @@ absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
   }
   HloInstruction* whole =
       b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), {}));
-  const bool everywhere = sharding.IsReplicatedOrSingleDevice();
+  // One device as well as all.
   Finish(hlo, whole,
-         everywhere
-             ? sharding
-             : HloSharding::Single(hlo->shape(), HloSharding::Replicate()));
+         HloSharding::Single(hlo->shape(), HloSharding::Replicate()));
   return absl::OkStatus();
 }
 
 absl::Status SpmdPartitioningVisitor::HandleIota(HloInstruction* hlo) {
+  if (hlo->sharding().IsSingleDeviceLeaf()) {
+    // All devices have it, and say so to those that want it.
+    return FinishOnShards(hlo, {}, HloSharding::Replicate());
+  }
   if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
   SetPartitionedHlo(hlo, AddIota(hlo, hlo->sharding(), partition_id_, &b_));
   return absl::OkStatus();

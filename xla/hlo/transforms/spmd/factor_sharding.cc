@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/reshard_route.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -163,6 +164,21 @@ void AddCandidatesOfCopies(absl::Span<const FactorTensor> tensors,
   }
 }
 
+double BytesToReaders(const FactorTensor& result, const HloSharding& made,
+                      BytesFn reshard_bytes) {
+  const auto bytes = [&](const HloSharding& from, const HloSharding& to) {
+    return reshard_bytes(result.shape, from, to);
+  };
+  double sum = bytes(made, result.sharding);
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const HloSharding& reader : result.readers) {
+    const double direct = bytes(made, reader);
+    if (reader.IsReplicatedLeaf()) fewest = direct;
+    sum += std::min(direct, bytes(result.sharding, reader));
+  }
+  return std::min(sum, fewest);
+}
+
 // Bytes that each device receives: `reshard_bytes` of operands, and for results
 // either a reduce-scatter (where the sum can be scattered directly into the
 // wanted sharding) or an all-reduce, which counts twice, and a reshard. Addends
@@ -175,14 +191,15 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
     if (tensor.is_made) continue;
     const HloSharding local = TensorSharding(factors, tensor);
     if (!tensor.is_result) {
+      if (absl::c_linear_search(tensor.readers, local)) continue;
       cost += reshard_bytes(tensor.shape, tensor.sharding, local);
       continue;
     }
     if (const auto scatter = ScatterSum(factors, tensor, summed)) {
-      const int64_t shard = ShardBytes(tensor.shape, tensor.sharding);
+      const int64_t shard = ShardBytes(tensor.shape, scatter->scattered_to);
       const int64_t rest = scatter->split.dimension(scatter->rest);
-      cost += (scatter->split.dimension(scatter->scattered) - 1) * shard;
-      if (scatter->scattered_to != tensor.sharding) cost += shard;
+      cost += (scatter->Parts() - 1) * shard +
+              BytesToReaders(tensor, scatter->scattered_to, reshard_bytes);
       if (!KeepsAddends(scatter->split, scatter->rest, tensor)) {
         cost += 2.0 * (rest - 1) * shard / rest;
       }
@@ -194,7 +211,7 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       continue;
     }
     cost += 2.0 * (addends - 1) * ShardBytes(tensor.shape, local) / addends +
-            reshard_bytes(tensor.shape, local, tensor.sharding);
+            BytesToReaders(tensor, local, reshard_bytes);
   }
   return cost;
 }
@@ -234,6 +251,10 @@ int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
   return needs > has ? needs - has : needs - needs / to.NumTiles();
 }
 
+double BytesToReaders(const FactorTensor& result, const HloSharding& made) {
+  return BytesToReaders(result, made, RouteBytes);
+}
+
 double BytesOfResult(const HloSharding& factors, const FactorTensor& result,
                      absl::Span<const int64_t> summed) {
   return Cost(factors, {result}, summed, RouteBytes);
@@ -242,116 +263,6 @@ double BytesOfResult(const HloSharding& factors, const FactorTensor& result,
 HloSharding TensorSharding(const HloSharding& factors,
                            const FactorTensor& tensor) {
   return MapShardingDims(factors, tensor.factors);
-}
-
-// Looks for one dimension of the result that the wanted sharding cuts by (some
-// of) the devices that hold the addends. If only part of them is needed for the
-// cut, the contracted factor is split in two: one part is scattered and the
-// rest all-reduced. Tiles that are only on other devices are the second choice.
-std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
-                                       const FactorTensor& result,
-                                       absl::Span<const int64_t> summed) {
-  if (!result.sharding.IsTiledLeaf()) return std::nullopt;
-  const std::optional<int64_t> cut = OnlyCut(factors, summed);
-  if (!cut.has_value()) return std::nullopt;
-  const int64_t addends = factors.dimension(*cut);
-  const HloSharding whole = TensorSharding(factors, result);
-  std::optional<ScatteredSum> elsewhere;
-  // Factors after the one that becomes two.
-  std::vector<int64_t> moved = result.factors;
-  for (int64_t& factor : moved) factor += factor > *cut ? 1 : 0;
-  for (int64_t d = 0; d < result.factors.size(); ++d) {
-    if (result.factors[d] < 0) continue;
-    const int64_t present = factors.dimension(result.factors[d]);
-    const int64_t wanted = ShardCountAtDim(result.sharding, d);
-    const int64_t parts = wanted / present;
-    if (parts < 2 || wanted % present != 0 || addends % parts != 0) continue;
-    if (present > 1 && result.shape.dimensions(d) % wanted != 0) continue;
-    // With padding, which is scattered, too, an all-reduce may take less.
-    const Shape shard = MakePartitionedShape(result.shape, result.sharding);
-    const Shape local = MakePartitionedShape(result.shape, whole);
-    if (shard.dimensions(d) * parts > 2 * local.dimensions(d)) continue;
-    for (const bool major : {true, false}) {
-      ScatteredSum sum{d,
-                       hlo_sharding_util::SplitShardingDimension(
-                           factors, *cut, major ? parts : addends / parts),
-                       major ? *cut : *cut + 1, major ? *cut + 1 : *cut};
-      const HloSharding merged = hlo_sharding_util::MoveAndMergeShardingTiles(
-          sum.split, sum.scattered, moved[d]);
-      sum.scattered_to = MapShardingDims(merged, moved);
-      if (sum.scattered_to == result.sharding) return sum;
-      if (elsewhere.has_value() || result.addends.has_value() ||
-          !HaveTheSameTiles(sum.scattered_to, result.sharding)) {
-        continue;
-      }
-      const double rest = addends / parts;
-      const double scattered =
-          ShapeSizeInBytes(shard) * (parts + 2 * (rest - 1) / rest);
-      const double reduced =
-          2.0 * (addends - 1) / addends * ShapeSizeInBytes(local) +
-          ReshardBytes(result.shape, whole, result.sharding);
-      if (scattered < reduced) {
-        elsewhere = std::move(sum);
-      }
-    }
-  }
-  return elsewhere;
-}
-
-HloSharding AddendsAsTiles(const HloSharding& addends) {
-  const int64_t rank = addends.TiledDataRank();
-  const int64_t dim = *UnreducedDim(addends);
-  std::vector<int> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  order.push_back(dim);
-  for (int64_t d = rank; d < addends.num_dimensions(); ++d) {
-    if (d != dim) order.push_back(d);
-  }
-  std::vector<OpSharding::Type> others;
-  absl::c_remove_copy(addends.subgroup_types(), std::back_inserter(others),
-                      OpSharding::UNREDUCED);
-  return HloSharding::Subgroup(addends.tile_assignment().Transpose(order),
-                               others);
-}
-
-ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
-                      const FactorTensor& result,
-                      absl::Span<const int64_t> summed,
-                      const PartitionedHlo::PartitioningState& state,
-                      HloComputation* reduction) {
-  std::vector<int64_t> cut;
-  for (int64_t factor : summed) {
-    if (factors.dimension(factor) > 1) cut.push_back(factor);
-  }
-  const HloSharding sharding = TensorSharding(factors, result);
-  if (cut.empty()) return {local, sharding};
-  if (reduction == nullptr) {
-    reduction = MakeBinaryAdd(local->shape().element_type(), state.module);
-  }
-  const std::optional<ScatteredSum> scatter =
-      ScatterSum(factors, result, summed);
-  if (!scatter.has_value() ||
-      state.collective_ops_creator.create_reduce_scatter == nullptr) {
-    return {state.partitioner->AllReduceAlongShardingDims(
-                state.b, local, factors, state.next_channel_id, cut,
-                state.collective_ops_creator, reduction),
-            sharding};
-  }
-  const Shape shard = MakePartitionedShape(result.shape, result.sharding);
-  Shape padded = local->shape();
-  padded.set_dimensions(scatter->dim,
-                        shard.dimensions(scatter->dim) *
-                            scatter->split.dimension(scatter->scattered));
-  HloInstruction* sum = state.collective_ops_creator.create_reduce_scatter(
-      state.b, PadToShape(local, padded, state.b), reduction, shard,
-      *GetPartitionGroupsForReplication(scatter->split, {scatter->scattered}),
-      (*state.next_channel_id)++, scatter->dim);
-  if (scatter->split.dimension(scatter->rest) > 1) {
-    sum = state.partitioner->AllReduceAlongShardingDims(
-        state.b, sum, scatter->split, state.next_channel_id, {scatter->rest},
-        state.collective_ops_creator, reduction);
-  }
-  return {sum, scatter->scattered_to};
 }
 
 // Work in the unit of Cost, bytes on the interconnect: the bytes that could be
@@ -477,8 +388,9 @@ std::optional<HloSharding> ChooseFactorSharding(
   double whole = 0;
   for (const FactorTensor& tensor : tensors) {
     if (tensor.is_result || tensor.is_made) continue;
-    whole += RouteBytes(tensor.shape, tensor.sharding,
-                        ReplicatedOnAllDims(tensor.sharding));
+    const HloSharding everywhere = ReplicatedOnAllDims(tensor.sharding);
+    if (absl::c_linear_search(tensor.readers, everywhere)) continue;
+    whole += RouteBytes(tensor.shape, tensor.sharding, everywhere);
   }
   int64_t most_preferred = 1;
   for (const HloSharding& factors : candidates) {

@@ -36,6 +36,9 @@ struct FactorTensor {
   std::optional<HloSharding> addends = std::nullopt;
   // Made under any sharding (IsMadeAnywhere), so that nothing moves.
   bool is_made = false;
+  // The shardings beside `sharding` that users want of a result, or that other
+  // readers bring an operand to.
+  std::vector<HloSharding> readers = {};
 };
 
 // The sharding of the factors that goes with that of a tensor, as far as its
@@ -81,6 +84,11 @@ std::optional<HloSharding> ChooseFactorSharding(
 double BytesOfResult(const HloSharding& factors, const FactorTensor& result,
                      absl::Span<const int64_t> summed);
 
+// Bytes from `made`, the sharding that a result is made under, to that which it
+// shall have, and from the nearer of both to those of its readers. Devices that
+// have the whole cut everything else out of it.
+double BytesToReaders(const FactorTensor& result, const HloSharding& made);
+
 // Says in the report of a running partitioner why operands are made whole from
 // now on: their cuts were priced, but for those of dimensions that run over no
 // factor, which no rule keeps.
@@ -96,44 +104,6 @@ absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(
 // FLOPs as `work`: 989e12 a second (dense bf16) beside 450e9 bytes a second, as
 // an H100 has them.
 double WorkOfFlops(double flops);
-
-// Where devices have addends along one cut factor of `summed`, the dimension of
-// the result along which a reduce-scatter of them gives it as many tiles as it
-// shall have there. Addends may be padded first.
-//
-//   result wanted {devices=[2,1,2]<=[4] last_tile_dim_replicate}, addends along
-//   all four: scattered among the two rows of devices, then the sum over the
-//   columns
-struct ScatteredSum {
-  int64_t dim;
-  // Factors, of which the summed one is two: those along which addends are
-  // scattered, and those whose sum follows.
-  HloSharding split = HloSharding::Replicate();
-  int64_t scattered, rest;
-  // What the result has then: what it shall have, or such tiles on other
-  // devices, where to permute them takes less than an all-reduce.
-  HloSharding scattered_to = HloSharding::Replicate();
-};
-std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
-                                       const FactorTensor& result,
-                                       absl::Span<const int64_t> summed);
-
-// The unreduced dimension of such a sharding as a tile dimension, behind those
-// of the value.
-HloSharding AddendsAsTiles(const HloSharding& addends);
-
-// The sum of the addends `local`, or what else `reduction` makes of them, and
-// its sharding: by a reduce-scatter if one will do, else by an all-reduce.
-// `local` itself where nothing is cut.
-struct ShardedSum {
-  HloInstruction* sum;
-  HloSharding sharding;
-};
-ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
-                      const FactorTensor& result,
-                      absl::Span<const int64_t> summed,
-                      const PartitionedHlo::PartitioningState& state,
-                      HloComputation* reduction = nullptr);
 
 // Whether ReshardBytes says what leaves or reaches such a sharding: replicated
 // or tiled ones, without parts of another meaning.

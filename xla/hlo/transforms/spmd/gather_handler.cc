@@ -12,9 +12,11 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/index_dims.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -67,6 +69,7 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
   f.indices = {indices, indices_sharding,
                std::vector<int64_t>(indices.dimensions().size(), -1)};
   f.result = {result, result_sharding, {}, /*is_result=*/true};
+  f.result.readers = ReadersOf(gather);
   f.dim_of_component.assign(dnums.start_index_map().begin(),
                             dnums.start_index_map().end());
   // Dimensions of the result, in order: batches from indices, the rest slices.

@@ -21,6 +21,20 @@
 
 namespace xla::spmd {
 
+bool IsComputedAnywhere(const HloInstruction& hlo, int most) {
+  return most > 0 && hlo.IsElementwise() && hlo.operand_count() > 0 &&
+         hlo.shape().IsArray() && hlo.called_computations().empty() &&
+         absl::c_all_of(hlo.operands(), [&](const HloInstruction* operand) {
+           return operand->opcode() == HloOpcode::kIota ||
+                  (operand->has_sharding() &&
+                   operand->sharding().IsReplicatedLeaf()) ||
+                  (operand->opcode() == HloOpcode::kBroadcast &&
+                   RepeatsWhatAllHave(*operand)) ||
+                  (ShapeUtil::SameDimensions(operand->shape(), hlo.shape()) &&
+                   IsComputedAnywhere(*operand, most - 1));
+         });
+}
+
 HloInstruction* AddBinary(HloOpcode opcode, HloInstruction* lhs,
                           HloInstruction* rhs, SpmdBuilder* b) {
   return b->AddInstruction(

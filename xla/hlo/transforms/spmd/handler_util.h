@@ -62,11 +62,16 @@ inline bool RepeatsWhatAllHave(const HloInstruction& broadcast) {
          (operand.has_sharding() && operand.sharding().IsReplicatedLeaf());
 }
 
+// Whether it is a result of few elementwise instructions, at most `most` in a
+// row, of what all devices have or can make: each can compute any shard of it.
+bool IsComputedAnywhere(const HloInstruction& hlo, int most = 4);
+
 // Whether nothing moves where a value that has `sharding` is needed under
-// another one: iotas, and repetitions of those and of what all devices have.
+// another one: iotas, and what is repeated or computed from those and from what
+// all devices have.
 inline bool IsMadeAnywhere(const HloInstruction& hlo,
                            const HloSharding& sharding) {
-  return hlo.opcode() == HloOpcode::kIota ||
+  return hlo.opcode() == HloOpcode::kIota || IsComputedAnywhere(hlo) ||
          (hlo.opcode() == HloOpcode::kBroadcast &&
           (sharding.IsReplicatedLeaf() || RepeatsWhatAllHave(hlo) ||
            (sharding.IsTiledLeaf() &&

@@ -54,6 +54,8 @@ class PartitionedHlo {
       std::vector<std::tuple<HloSharding, Window, std::string,
                              WindowedInputShardReturnValue>>
           window_reshard_cache;
+      // Whether a reader is going to want the whole.
+      bool whole_is_read = false;
     };
     // References to its values stay valid.
     absl::node_hash_map<HloInstruction*, PerHloCache> per_hlo_cache;
@@ -170,9 +172,10 @@ class PartitionedHlo {
   PartitionedHlo ReshardWithCollectivePermute(const HloSharding& target) const;
   // Gathers the whole and cuts the shard out of it.
   PartitionedHlo GatherAndCut(const HloSharding& target) const;
-  // Sends a single device's value to all, or to each its tile of `target` or,
-  // where they can be permuted, that of another device.
+  // Sends a single device's value to all, or to each its tile of `target`.
   PartitionedHlo Spread(const HloSharding& target) const;
+  // Whether less moves to `target` from the whole, which is read anyway.
+  bool IsBetterWhole(const HloSharding& target) const;
   // Whether those are tiles.
   bool IsScattered(const HloSharding& target) const;
 

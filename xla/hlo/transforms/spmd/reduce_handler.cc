@@ -12,6 +12,7 @@
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -94,6 +95,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
          not_reduced, /*is_result=*/true});
   }
   FactorTensor& result = tensors.back();
+  result.readers = ReadersOf(*hlo);
   if (in_parts && inputs == 1) result.addends = AddendsOf(*hlo);
   const std::optional<HloSharding> factors =
       ChooseFactorSharding(rank, tensors, hlo->dimensions(),

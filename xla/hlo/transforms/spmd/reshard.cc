@@ -116,10 +116,12 @@ PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
   if (!pad_value.has_value()) {
     auto it = cache.find(target);
     if (it != cache.end()) return it->second;
-    // Devices that have the whole, too, cut their shards out of it.
+    // Devices that have the whole, too, or need it anyway, cut their shards out
+    // of it.
     it = cache.find(HloSharding::Replicate());
-    if (it != cache.end() && MovesTiles(base_shape_, sharding(), target)) {
-      const PartitionedHlo whole = it->second;
+    if (it != cache.end() ? MovesTiles(base_shape_, sharding(), target)
+                          : IsBetterWhole(target)) {
+      const PartitionedHlo whole = Replicate();
       return whole.Reshard(target);
     }
   }
@@ -149,6 +151,22 @@ bool PartitionedHlo::IsAlso(const HloSharding& sharding) const {
   const auto cached = state_.reshard_cache->per_hlo_cache.find(hlo_);
   return cached != state_.reshard_cache->per_hlo_cache.end() &&
          cached->second.reshard_cache.contains(sharding);
+}
+
+// Where a reader wants the whole later: to come from there takes nothing, if
+// the way to the whole does not lead over `target`.
+bool PartitionedHlo::IsBetterWhole(const HloSharding& target) const {
+  const auto& cached = state_.reshard_cache->per_hlo_cache[hlo_];
+  if (!cached.whole_is_read || !IsPlain(target) ||
+      !state_.partitioner->options().cache_all_gather) {
+    return false;
+  }
+  if (sharding().IsSingleDeviceLeaf()) return true;
+  if (!MovesTiles(base_shape_, sharding(), target)) return false;
+  const HloSharding whole = HloSharding::Replicate();
+  const double bytes = RouteBytes(base_shape_, sharding(), target);
+  return bytes > 0 && RouteBytes(base_shape_, sharding(), whole) <
+                          bytes + RouteBytes(base_shape_, target, whole);
 }
 
 PartitionedHlo PartitionedHlo::ReshardTuple(const HloSharding& target) const {

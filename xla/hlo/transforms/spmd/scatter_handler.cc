@@ -17,6 +17,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/index_dims.h"
+#include "xla/hlo/transforms/spmd/scattered_sum.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -152,6 +153,7 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
   f.result = f.operand;
   f.result.sharding = result_sharding;
   f.result.is_result = true;
+  f.result.readers = ReadersOf(scatter);
   if (scatter.scatter_operand_count() == 1 &&
       MatchReductionComputation(scatter.to_apply()) == ReductionKind::SUM) {
     f.result.addends = AddendsWanted(scatter);

@@ -1,6 +1,5 @@
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,9 +20,9 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
-#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -104,6 +102,7 @@ PartitionedHlo& SpmdPartitioningVisitor::GetPartitionedHlo(
 
 void SpmdPartitioningVisitor::SetPartitionedHlo(
     const HloInstruction* hlo, PartitionedHlo&& partitioned_hlo) {
+  NoteReaders(*hlo, partitioned_hlo.hlo());
   const bool inserted =
       partitioned_instructions_.try_emplace(hlo, std::move(partitioned_hlo))
           .second;
@@ -246,6 +245,9 @@ HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
   const HloInstruction* operand = hlo->operand(index);
   const PartitionedHlo& shard = GetPartitionedHlo(operand);
   const HloSharding& present = shard.sharding();
+  if (sharding.IsSingleDeviceLeaf() && IsMadeAnywhere(*operand, present)) {
+    return Operand(hlo, index, HloSharding::Replicate());
+  }
   if (present == sharding ||
       !(present.IsTiledLeaf() || present.IsSingleDeviceLeaf()) ||
       !(sharding.IsTiledLeaf() || sharding.IsReplicatedLeaf()) ||
@@ -258,7 +260,37 @@ HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
     return iota;
   }
   HloInstruction* repeated = RepeatedOperand(*operand, present, sharding);
-  return repeated != nullptr ? repeated : shard.Reshard(sharding).hlo();
+  if (repeated != nullptr) return repeated;
+  if (IsComputedAnywhere(*operand) && IsPriced(sharding) &&
+      (present.IsSingleDeviceLeaf() || IsPriced(present))) {
+    return ComputedAnew(operand, sharding);
+  }
+  return shard.Reshard(sharding).hlo();
+}
+
+HloInstruction* SpmdPartitioningVisitor::ComputedAnew(
+    const HloInstruction* hlo, const HloSharding& sharding) {
+  PartitionedHlo& present = GetPartitionedHlo(hlo);
+  if (present.IsAlso(sharding) ||
+      (!present.sharding().IsSingleDeviceLeaf() &&
+       ReshardBytes(hlo->shape(), present.sharding(), sharding) == 0)) {
+    return present.Reshard(sharding).hlo();
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    // Operand does not change what it is asked for.
+    auto* reader = const_cast<HloInstruction*>(hlo);
+    const bool alike =
+        ShapeUtil::SameDimensions(hlo->operand(i)->shape(), hlo->shape());
+    operands.push_back(alike ? Operand(reader, i, sharding)
+                             : ReplicatedOperand(reader, i));
+  }
+  HloInstruction* computed = b_.AddInstruction(hlo->CloneWithNewOperands(
+      MakePartitionedShape(hlo->shape(), sharding), operands));
+  computed->set_sharding(sharding);
+  present.AddReshardCache(
+      sharding, PartitionedHlo(computed, hlo->shape(), present.state()));
+  return computed;
 }
 
 HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
@@ -300,7 +332,16 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
   Explain(WhyWhole::kAsked);
   local->set_sharding(sharding);
   PartitionedHlo result(local, hlo->shape(), MakePartitioningState());
+  NoteReaders(*hlo, local);
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
+}
+
+void SpmdPartitioningVisitor::NoteReaders(const HloInstruction& hlo,
+                                          HloInstruction* local) {
+  if (!IsMadeAnywhere(hlo, hlo.sharding()) &&
+      absl::c_linear_search(ReadersOf(hlo), HloSharding::Replicate())) {
+    reshard_cache_.per_hlo_cache[local].whole_is_read = true;
+  }
 }
 
 absl::Status SpmdPartitioningVisitor::FinishOnShards(
@@ -311,161 +352,6 @@ absl::Status SpmdPartitioningVisitor::FinishOnShards(
              MakePartitionedShape(hlo->shape(), sharding), operands)),
          sharding);
   return absl::OkStatus();
-}
-
-namespace {
-
-// Larger arrays are not computed on every device for the sake of fewer bytes.
-constexpr int64_t kMostComputedEverywhere = int64_t{1} << 20;
-
-// Bytes that `user` makes of an operand on the device `owner` for others:
-// rather than more than the operand, that is sent.
-double BytesMadeElsewhere(const HloInstruction& operand,
-                          const HloInstruction& user, int64_t owner) {
-  const HloSharding sharding =
-      user.opcode() == HloOpcode::kTuple
-          ? user.sharding().GetSubSharding(user.shape(),
-                                           {user.operand_index(&operand)})
-          : user.sharding();
-  if (sharding.UniqueDevice() == owner) return 0;
-  return std::min(ShapeUtil::ByteSizeOfElementsRecursive(user.shape()),
-                  ShapeSizeInBytes(operand.shape()));
-}
-
-}  // namespace
-
-// Bytes of `reader`, and of what else is made for others: once it is sent, an
-// operand serves all of them.
-double SpmdPartitioningVisitor::BytesMadeOf(const HloInstruction& operand,
-                                            const HloInstruction& reader,
-                                            int64_t owner) {
-  const auto [all, is_new] = bytes_made_elsewhere_.try_emplace(&operand, 0);
-  if (is_new) {
-    for (const HloInstruction* user : operand.users()) {
-      all->second += BytesMadeElsewhere(operand, *user, owner);
-    }
-  }
-  return all->second - BytesMadeElsewhere(operand, reader, owner) +
-         ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
-}
-
-// Other devices compute as well, of whatever stands for the operands there.
-bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
-  std::optional<int64_t> device;
-  absl::flat_hash_set<const HloInstruction*> sent;
-  int64_t bytes = 0;
-  // Bytes of operands for each byte of results that would be sent instead.
-  double sent_per_made = 0;
-  for (const HloInstruction* operand : hlo->operands()) {
-    if (!operand->shape().IsArray()) return false;
-    const PartitionedHlo& present = GetPartitionedHlo(operand);
-    const HloSharding& sharding = present.sharding();
-    if (sharding.IsReplicatedLeaf() || operand->opcode() == HloOpcode::kIota) {
-      continue;
-    }
-    if (!sharding.IsSingleDeviceLeaf()) return false;
-    const int64_t owner = sharding.GetUniqueDevice();
-    if (device.has_value() && *device != owner) return false;
-    device = owner;
-    const int64_t size = ShapeSizeInBytes(operand->shape());
-    if (size == 0 || present.IsAlsoWhole() || !sent.insert(operand).second) {
-      continue;
-    }
-    bytes += size;
-    sent_per_made += size / BytesMadeOf(*operand, *hlo, owner);
-  }
-  if (!device.has_value() || sent_per_made <= 1) return false;
-  // One device would multiply what all could.
-  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
-      bytes > kMostComputedEverywhere) {
-    return false;
-  }
-  std::vector<HloInstruction*> operands;
-  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-    operands.push_back(hlo->operand(i)->opcode() == HloOpcode::kIota
-                           ? Operand(hlo, i, HloSharding::Replicate())
-                           : GetPartitionedHlo(hlo->operand(i)).hlo());
-  }
-  Finish(hlo,
-         b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
-         HloSharding::Single(hlo->shape(), HloSharding::SingleDevice(*device)));
-  return true;
-}
-
-HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
-    const HloInstruction& hlo, absl::Span<const HloSharding> candidates,
-    const ShardingOfOperand& of_operand) {
-  struct Array {
-    const Shape& shape;
-    const HloSharding& sharding;
-    int64_t operand;  // -1: a result
-  };
-  std::vector<Array> arrays;
-  for (int64_t i = 0; i < hlo.operand_count(); ++i) {
-    const HloInstruction* operand = hlo.operand(i);
-    const HloSharding& present = GetPartitionedHlo(operand).sharding();
-    if (IsMadeAnywhere(*operand, present)) continue;
-    arrays.push_back({operand->shape(), present, i});
-  }
-  const HloSharding& wanted = hlo.sharding();
-  if (!hlo.shape().IsTuple()) {
-    arrays.push_back({hlo.shape(), wanted, -1});
-  } else {
-    for (int64_t i = 0; i < hlo.shape().tuple_shapes().size(); ++i) {
-      arrays.push_back({hlo.shape().tuple_shapes(i),
-                        wanted.IsTuple() ? wanted.tuple_elements()[i] : wanted,
-                        -1});
-    }
-  }
-  const auto has_price = [](const Array& array) {
-    return array.sharding.IsSingleDeviceLeaf() || IsPriced(array.sharding);
-  };
-  if (!absl::c_all_of(arrays, has_price)) return candidates[0];
-  const HloSharding* best = nullptr;
-  double fewest = 0;
-  for (const HloSharding& candidate : candidates) {
-    double bytes = 0;
-    for (const Array& array : arrays) {
-      bytes += array.operand < 0
-                   ? RouteBytes(array.shape, candidate, array.sharding)
-                   : RouteBytes(array.shape, array.sharding,
-                                of_operand == nullptr
-                                    ? candidate
-                                    : of_operand(array.operand, candidate));
-    }
-    if (best != nullptr && bytes >= fewest) continue;
-    best = &candidate;
-    fewest = bytes;
-  }
-  return *best;
-}
-
-HloSharding SpmdPartitioningVisitor::WithWholeDims(
-    const HloInstruction& hlo, const HloSharding& sharding,
-    absl::Span<const int64_t> dims, const ShardingOfOperand& of_operand) {
-  const Shape& shape =
-      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
-  std::vector<HloSharding> candidates = {MoveTilesOff(shape, sharding, dims)};
-  if (!IsPriced(sharding)) return candidates[0];
-  const auto add = [&](HloSharding candidate) {
-    if (IsCut(candidate) && !absl::c_linear_search(candidates, candidate)) {
-      candidates.push_back(std::move(candidate));
-    }
-  };
-  add(ReplicatedOnDims(sharding, dims));
-  for (const HloInstruction* operand : hlo.operands()) {
-    const HloSharding& present = GetPartitionedHlo(operand).sharding();
-    if (!IsPriced(present) || !present.IsTiledLeaf() ||
-        operand->shape().dimensions().size() != shape.dimensions().size()) {
-      continue;
-    }
-    add(ReplicatedOnDims(present, dims));
-    add(MoveTilesOff(shape, present, dims));
-  }
-  if (ShapeSizeInBytes(shape) <= kMostComputedEverywhere) {
-    candidates.push_back(HloSharding::Replicate());
-  }
-  return WhereLeastMoves(hlo, candidates, of_operand);
 }
 
 // All operands in one sharding make the instruction local: every device

@@ -225,6 +225,9 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   HloInstruction* RepeatedOperand(const HloInstruction& operand,
                                   const HloSharding& present,
                                   const HloSharding& wanted);
+  // One that is computed anywhere, under `sharding`.
+  HloInstruction* ComputedAnew(const HloInstruction* hlo,
+                               const HloSharding& sharding);
   // Computes on the device that has the operands, other than those that any
   // device has or can make, where the result is smaller than what it would send
   // otherwise. False, and nothing done, elsewhere.
@@ -251,6 +254,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // sharding of `hlo`.
   void Finish(HloInstruction* hlo, HloInstruction* local,
               const HloSharding& sharding);
+  // Notes of `local`, a counterpart of `hlo`, what readers of that want.
+  void NoteReaders(const HloInstruction& hlo, HloInstruction* local);
   // Finish with the instruction itself, on operands that are cut as its result
   // needs them under `sharding`.
   absl::Status FinishOnShards(HloInstruction* hlo,

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/reshard_route.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/shape_util.h"
+
+// Where an instruction is computed so that the fewest bytes move.
+
+namespace xla::spmd {
+namespace {
+
+// Larger arrays are not computed on every device for the sake of fewer bytes.
+constexpr int64_t kMostComputedEverywhere = int64_t{1} << 20;
+
+// Bytes that `user` makes of an operand on the device `owner` for others:
+// rather than more than the operand, that is sent.
+double BytesMadeElsewhere(const HloInstruction& operand,
+                          const HloInstruction& user, int64_t owner) {
+  const HloSharding sharding =
+      user.opcode() == HloOpcode::kTuple
+          ? user.sharding().GetSubSharding(user.shape(),
+                                           {user.operand_index(&operand)})
+          : user.sharding();
+  if (sharding.UniqueDevice() == owner) return 0;
+  return std::min(ShapeUtil::ByteSizeOfElementsRecursive(user.shape()),
+                  ShapeSizeInBytes(operand.shape()));
+}
+
+}  // namespace
+
+// Bytes of `reader`, and of what else is made for others: once it is sent, an
+// operand serves all of them.
+double SpmdPartitioningVisitor::BytesMadeOf(const HloInstruction& operand,
+                                            const HloInstruction& reader,
+                                            int64_t owner) {
+  const auto [all, is_new] = bytes_made_elsewhere_.try_emplace(&operand, 0);
+  if (is_new) {
+    for (const HloInstruction* user : operand.users()) {
+      all->second += BytesMadeElsewhere(operand, *user, owner);
+    }
+  }
+  return all->second - BytesMadeElsewhere(operand, reader, owner) +
+         ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
+}
+
+// Other devices compute as well, of whatever stands for the operands there.
+bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
+  std::optional<int64_t> device;
+  absl::flat_hash_set<const HloInstruction*> sent;
+  int64_t bytes = 0;
+  // Bytes of operands for each byte of results that would be sent instead.
+  double sent_per_made = 0;
+  for (const HloInstruction* operand : hlo->operands()) {
+    if (!operand->shape().IsArray()) return false;
+    const PartitionedHlo& present = GetPartitionedHlo(operand);
+    const HloSharding& sharding = present.sharding();
+    if (sharding.IsReplicatedLeaf() || operand->opcode() == HloOpcode::kIota) {
+      continue;
+    }
+    if (!sharding.IsSingleDeviceLeaf()) return false;
+    const int64_t owner = sharding.GetUniqueDevice();
+    if (device.has_value() && *device != owner) return false;
+    device = owner;
+    const int64_t size = ShapeSizeInBytes(operand->shape());
+    if (size == 0 || present.IsAlsoWhole() || !sent.insert(operand).second) {
+      continue;
+    }
+    bytes += size;
+    sent_per_made += size / BytesMadeOf(*operand, *hlo, owner);
+  }
+  if (!device.has_value() || sent_per_made <= 1) return false;
+  // One device would multiply what all could.
+  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
+      bytes > kMostComputedEverywhere) {
+    return false;
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(hlo->operand(i)->opcode() == HloOpcode::kIota
+                           ? Operand(hlo, i, HloSharding::Replicate())
+                           : GetPartitionedHlo(hlo->operand(i)).hlo());
+  }
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
+         HloSharding::Single(hlo->shape(), HloSharding::SingleDevice(*device)));
+  return true;
+}
+
+HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
+    const HloInstruction& hlo, absl::Span<const HloSharding> candidates,
+    const ShardingOfOperand& of_operand) {
+  std::vector<FactorTensor> tensors;
+  // Of tensors before the results.
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < hlo.operand_count(); ++i) {
+    const HloInstruction* operand = hlo.operand(i);
+    const HloSharding& present = GetPartitionedHlo(operand).sharding();
+    if (IsMadeAnywhere(*operand, present)) continue;
+    tensors.push_back({operand->shape(), present});
+    numbers.push_back(i);
+  }
+  const HloSharding& wanted = hlo.sharding();
+  if (!hlo.shape().IsTuple()) {
+    tensors.push_back({hlo.shape(), wanted, {}, /*is_result=*/true});
+    tensors.back().readers = ReadersOf(hlo);
+  } else {
+    for (int64_t i = 0; i < hlo.shape().tuple_shapes().size(); ++i) {
+      tensors.push_back({hlo.shape().tuple_shapes(i),
+                         wanted.IsTuple() ? wanted.tuple_elements()[i] : wanted,
+                         {},
+                         /*is_result=*/true});
+    }
+  }
+  const auto has_price = [](const FactorTensor& tensor) {
+    return tensor.sharding.IsSingleDeviceLeaf() || IsPriced(tensor.sharding);
+  };
+  if (!absl::c_all_of(tensors, has_price)) return candidates[0];
+  const HloSharding* best = nullptr;
+  double fewest = 0;
+  for (const HloSharding& candidate : candidates) {
+    double bytes = 0;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      bytes += tensors[i].is_result
+                   ? BytesToReaders(tensors[i], candidate)
+                   : RouteBytes(tensors[i].shape, tensors[i].sharding,
+                                of_operand == nullptr
+                                    ? candidate
+                                    : of_operand(numbers[i], candidate));
+    }
+    if (best != nullptr && bytes >= fewest) continue;
+    best = &candidate;
+    fewest = bytes;
+  }
+  return *best;
+}
+
+HloSharding SpmdPartitioningVisitor::WithWholeDims(
+    const HloInstruction& hlo, const HloSharding& sharding,
+    absl::Span<const int64_t> dims, const ShardingOfOperand& of_operand) {
+  const Shape& shape =
+      hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+  std::vector<HloSharding> candidates = {MoveTilesOff(shape, sharding, dims)};
+  if (!IsPriced(sharding)) return candidates[0];
+  const auto add = [&](HloSharding candidate) {
+    if (IsCut(candidate) && !absl::c_linear_search(candidates, candidate)) {
+      candidates.push_back(std::move(candidate));
+    }
+  };
+  add(ReplicatedOnDims(sharding, dims));
+  for (const HloInstruction* operand : hlo.operands()) {
+    const HloSharding& present = GetPartitionedHlo(operand).sharding();
+    if (!IsPriced(present) || !present.IsTiledLeaf() ||
+        operand->shape().dimensions().size() != shape.dimensions().size()) {
+      continue;
+    }
+    add(ReplicatedOnDims(present, dims));
+    add(MoveTilesOff(shape, present, dims));
+  }
+  if (ShapeSizeInBytes(shape) <= kMostComputedEverywhere) {
+    candidates.push_back(HloSharding::Replicate());
+  }
+  return WhereLeastMoves(hlo, candidates, of_operand);
+}
+
+}  // namespace xla::spmd
