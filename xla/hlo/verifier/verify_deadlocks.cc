@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -33,9 +34,12 @@
 // send, no collective and no transfer of other pairs may start. Pairs must not
 // form cycles either: each device of a cycle would wait for its predecessor.
 //
-// Callees are followed at their call sites. The result for a callee depends
-// only on the balance at entry, by which it is memoized; balances are clamped,
-// so there are few different ones.
+// Callees are followed at their call sites, the branches of a conditional each
+// from the balance before it. Afterwards a list of pairs has the least balance
+// that a branch leaves: whether some way through the program has a recv waiting
+// depends on the least of all ways only, for each list by itself. The result
+// for a callee depends only on the balance at entry, by which it is memoized;
+// balances are clamped, so there are few different ones.
 
 namespace xla::verifier {
 namespace {
@@ -54,6 +58,20 @@ bool IsCollective(const HloInstruction& inst) {
 // Transfers under way, by the text of their pairs: recvs without their sends,
 // less than 0, and sends without their recvs, more.
 using Balance = std::map<std::string, int64_t>;
+
+// Lists that a balance does not have are at 0.
+void KeepLeast(const Balance& other, Balance* balance) {
+  for (auto& [pairs, count] : *balance) {
+    const auto its = other.find(pairs);
+    count = std::min(count, its == other.end() ? 0 : its->second);
+  }
+  for (const auto& [pairs, count] : other) {
+    if (count < 0) balance->emplace(pairs, count);
+  }
+  for (auto it = balance->begin(); it != balance->end();) {
+    it = it->second == 0 ? balance->erase(it) : std::next(it);
+  }
+}
 
 absl::Status Deadlock(const HloInstruction& inst, absl::string_view detail) {
   return WithCode(absl::StatusCode::kInternal,
@@ -182,8 +200,25 @@ class DeadlockCheck {
       if (count == 0) balance->erase(pairs);
       return absl::OkStatus();
     }
+    if (inst.opcode() == HloOpcode::kConditional) {
+      return FollowBranches(inst, balance);
+    }
     for (const HloComputation* callee : inst.called_computations()) {
       TF_RETURN_IF_ERROR(Follow(*callee, balance));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FollowBranches(const HloInstruction& inst, Balance* balance) {
+    const Balance before = std::move(*balance);
+    for (int64_t branch = 0; branch < inst.branch_count(); ++branch) {
+      Balance after = before;
+      TF_RETURN_IF_ERROR(Follow(*inst.branch_computation(branch), &after));
+      if (branch == 0) {
+        *balance = std::move(after);
+      } else {
+        KeepLeast(after, balance);
+      }
     }
     return absl::OkStatus();
   }
