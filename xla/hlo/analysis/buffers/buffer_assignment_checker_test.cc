@@ -131,5 +131,43 @@ ENTRY e {
       << status;
 }
 
+// Whichever branch it is that writes over a value, and wherever it stands.
+TEST_F(BufferAssignmentCheckerTest, ReplaySeesWhatOneBranchWritesOver) {
+  const std::string text = R"(
+more {
+  mp = f32[100] parameter(0)
+  t = f32[100] reverse(mp), dimensions={0}
+  ROOT mr = f32[100] reverse(t), dimensions={0}
+}
+one {
+  op = f32[100] parameter(0)
+  ROOT or = f32[100] reverse(op), dimensions={0}
+}
+last {
+  lp = f32[100] parameter(0)
+  ROOT lr = f32[100] reverse(lp), dimensions={0}
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  i = s32[] parameter(1)
+  x = f32[100] reverse(p), dimensions={0}
+  c = f32[100] conditional(i, p, p, p), branch_computations={%s}
+  ROOT r = f32[100] add(c, x)
+})";
+  for (const char* branches :
+       {"more, one, last", "one, more, last", "one, last, more"}) {
+    Assign(absl::StrReplaceAll(text, {{"%s", branches}}));
+    const HloValue& t =
+        assignment_->dataflow_analysis().GetValueDefinedAt(Find("t"));
+    assignment_->AddAssignment(
+        assignment_->GetMutableAllocation(Slice("x").index()), t,
+        Slice("x").offset());
+    const absl::Status status =
+        ReplayBufferAssignment(*assignment_, module_->schedule());
+    EXPECT_NE(status.message().find("memory replay at r: "), std::string::npos)
+        << branches << ": " << status;
+  }
+}
+
 }  // namespace
 }  // namespace xla

@@ -1,6 +1,8 @@
 #include "xla/hlo/analysis/buffers/memory_replay.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -25,28 +27,39 @@
 namespace xla {
 namespace {
 
-// The marks of one allocation: start → (end, the value that was written last).
-// An interval map: disjoint [begin, end) pieces of an allocation and the value
-// that was written there last. Setting a range splits the pieces at its ends.
+// The marks of one allocation, an interval map: disjoint [begin, end) pieces
+// and the value that was written there last. Setting a range splits the pieces
+// at its ends.
 class Marks {
  public:
   void Set(int64_t begin, int64_t end, const HloValue* value) {
     if (begin >= end) return;
-    auto it = marks_.upper_bound(begin);
-    if (it != marks_.begin()) {
-      auto before = std::prev(it);
-      const auto [its_end, its_value] = before->second;
-      if (its_end > begin) before->second.first = begin;
-      if (before->first == begin) it = marks_.erase(before);
-      if (its_end > end) marks_[end] = {its_end, its_value};
-    }
-    it = marks_.lower_bound(begin);
-    while (it != marks_.end() && it->first < end) {
-      const auto [its_end, its_value] = it->second;
-      if (its_end > end) marks_[end] = {its_end, its_value};
-      it = marks_.erase(it);
-    }
+    Split(begin);
+    Split(end);
+    marks_.erase(marks_.lower_bound(begin), marks_.lower_bound(end));
     marks_[begin] = {end, value};
+  }
+
+  // To what may be there if either has run, this or `marks`. Of more than two
+  // values two are kept: whatever is read there, one of them is another.
+  void Join(const Marks& marks) {
+    for (const auto& [begin, mark] : marks.marks_) {
+      Split(begin);
+      Split(mark.end);
+      auto it = marks_.lower_bound(begin);
+      for (int64_t at = begin; at < mark.end;) {
+        if (it == marks_.end() || it->first > at) {
+          Mark gap = mark;
+          if (it != marks_.end()) gap.end = std::min(gap.end, it->first);
+          it = marks_.emplace_hint(it, at, gap);
+        } else if (it->second.other == nullptr) {
+          it->second.other =
+              mark.value != it->second.value ? mark.value : mark.other;
+        }
+        at = it->second.end;
+        ++it;
+      }
+    }
   }
 
   // The first mark in [begin, end) that is not `value`, or `value`; null where
@@ -56,18 +69,34 @@ class Marks {
     auto it = marks_.upper_bound(begin);
     if (it == marks_.begin()) return begin < end ? nullptr : value;
     for (it = std::prev(it); begin < end; ++it) {
-      if (it == marks_.end() || it->first > begin ||
-          it->second.first <= begin) {
+      if (it == marks_.end() || it->first > begin || it->second.end <= begin) {
         return nullptr;
       }
-      if (it->second.second != value) return it->second.second;
-      begin = it->second.first;
+      const Mark& mark = it->second;
+      if (mark.value != value) return mark.value;
+      if (mark.other != nullptr) return mark.other;
+      begin = mark.end;
     }
     return value;
   }
 
  private:
-  std::map<int64_t, std::pair<int64_t, const HloValue*>> marks_;
+  struct Mark {
+    int64_t end = 0;
+    const HloValue* value = nullptr;
+    const HloValue* other = nullptr;  // may be there as well
+  };
+
+  void Split(int64_t at) {
+    auto it = marks_.upper_bound(at);
+    if (it == marks_.begin()) return;
+    it = std::prev(it);
+    if (it->first == at || it->second.end <= at) return;
+    marks_.emplace(at, it->second);
+    it->second.end = at;
+  }
+
+  std::map<int64_t, Mark> marks_;  // by begin
 };
 
 // Opcodes that pass an operand on without reading it.
@@ -245,6 +274,7 @@ class Replay {
 
   absl::Status RunConditional(const HloInstruction* inst) {
     const std::vector<Marks> before = memory_;
+    std::vector<Marks> after;
     for (int64_t branch = 0; branch < inst->branch_count(); ++branch) {
       memory_ = before;
       const HloComputation* computation = inst->branch_computation(branch);
@@ -252,6 +282,8 @@ class Replay {
                               computation->parameter_instruction(0)));
       TF_RETURN_IF_ERROR(RunComputation(computation));
       TF_RETURN_IF_ERROR(Move(computation->root_instruction(), inst));
+      for (size_t i = 0; i < after.size(); ++i) memory_[i].Join(after[i]);
+      after = memory_;
     }
     return absl::OkStatus();
   }
