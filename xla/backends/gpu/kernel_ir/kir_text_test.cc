@@ -158,6 +158,14 @@ constexpr BadCase kBadCases[] = {
      "runs for 4 of 8 threads"},
     {"  for %i : serial [0, tid.x) {\n    sync warp\n  }",
      "5:5: error: K8: not every thread meets this barrier: the trip count"},
+    // A warp of which half is in the loop.
+    {"  for %x : tidx [0, 4) {\n    sync warp\n  }",
+     "5:5: error: K8: not every thread meets this barrier: the loop over tidx "
+     "runs for 4 of 8 threads"},
+    // The loop covers the threads, but steps over half of their indices.
+    {"  for %x : tidx [0, 8) step 2 {\n    sync block\n  }",
+     "5:5: error: K8: not every thread meets this barrier: the loop over tidx "
+     "runs for 4 of 8 threads"},
     {"  alloc %s : shared f32[1]\n  %A[0] = copy(%s[0])",
      "5:16: error: K9: %s is read before any write"},
     {"  if uniform (1) {\n    alloc %s : local f32[1]\n  }\n  %s[0] = "
@@ -187,6 +195,49 @@ TEST(KirTextTest, ErrorsSayWhere) {
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(bad.error))
         << text;
     EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("k.kir:"));
+  }
+}
+
+TEST(KirTextTest, ThreadLoopsOfWholeWarpsHoldTheirBarriers) {
+  struct Case {
+    absl::string_view block, loop;
+    bool whole;
+  };
+  for (const Case& c : {
+           Case{"128, 1, 1", "tidx [0, 64)", true},
+           Case{"128, 1, 1", "tidx [0, 40)", false},
+           Case{"128, 1, 1", "tidx [0, 0)", true},
+           Case{"8, 8, 1", "tidy [0, 4)", true},
+           Case{"8, 8, 1", "tidy [0, 2)", false},
+           Case{"8, 8, 1", "tidx [0, 4)", false},
+           Case{"64, 2, 1", "tidx [0, 32)", true},
+           // The second row starts within a warp.
+           Case{"48, 2, 1", "tidx [0, 32)", false},
+       }) {
+    const std::string text =
+        absl::StrCat("kernel @k {\n  launch grid(1, 1, 1) block(", c.block,
+                     ")\n  for %x : ", c.loop, " {\n    sync warp\n  }\n}\n");
+    absl::StatusOr<Kernel> kernel = ParseKernel(text, "k.kir");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    EXPECT_EQ(VerifyKernel(*kernel).ok(), c.whole) << text;
+  }
+}
+
+// Threads that a thread loop leaves out join a reduction in it, those that a
+// branch leaves out do not, whatever loop is in the branch.
+TEST(KirTextTest, ReductionsOfTheBlockAreMetByAll) {
+  for (const bool uniform : {true, false}) {
+    const std::string text = absl::StrCat(
+        "kernel @k {\n  launch grid(1, 1, 1) block(64, 1, 1)\n"
+        "  param %in : global f32[64]\n  alloc %s : local f32[1]\n"
+        "  %s[0] = full(0.0)\n  if ",
+        uniform ? "uniform (bid.x)" : "warp (tid.x / 32)",
+        " {\n    for %x : tidx [0, 40) {\n"
+        "      %s[0] = reduce.add(%in[x]) {sync}\n    }\n  }\n}\n");
+    absl::StatusOr<Kernel> kernel = ParseKernel(text, "k.kir");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    const absl::Status status = VerifyKernel(*kernel);
+    EXPECT_EQ(status.ok(), uniform) << status;
   }
 }
 

@@ -35,6 +35,9 @@ struct Context {
   // Why a barrier of the block, or of a warp, is not met by all; empty: it is.
   std::string block_diverges;
   std::string warp_diverges;
+  // Why some threads do not even pass by. Those outside a thread loop that does
+  // not cover the block do.
+  std::string block_misses;
 };
 
 // One walk over the kernel in program order. Visibility of buffers follows the
@@ -283,9 +286,8 @@ class Verifier {
     inner.loops.push_back(&loop);
     if (std::string why = LoopDivergence(loop, context); !why.empty()) {
       inner.block_diverges = why;
-      // A reduced thread loop may still hold whole warps; the trip count of
-      // another loop tells nothing of warps.
-      if (ThreadDimension(loop.kind) < 0) inner.warp_diverges = why;
+      if (ThreadDimension(loop.kind) < 0) inner.block_misses = why;
+      if (!HoldsWholeWarps(loop)) inner.warp_diverges = why;
     }
     RETURN_IF_ERROR(VerifyBody(loop.body, inner));
     names_.erase(loop.index);
@@ -297,8 +299,7 @@ class Verifier {
     int dimension = ThreadDimension(loop.kind);
     if (dimension >= 0) {
       std::optional<int64_t> block = kernel_.BlockExtents()[dimension];
-      AffineExpr extent = loop.stop - loop.start;
-      std::optional<int64_t> trips = extent.Bind(Bound()).AsConstant();
+      std::optional<int64_t> trips = Trips(loop);
       if (block.has_value() && trips.has_value() && *trips < *block) {
         return absl::StrCat("the loop over ", LoopKindName(loop.kind),
                             " runs for ", *trips, " of ", *block, " threads");
@@ -321,6 +322,33 @@ class Verifier {
     return "";
   }
 
+  std::optional<int64_t> Trips(const Loop& loop) const {
+    std::optional<int64_t> length =
+        (loop.stop - loop.start).Bind(Bound()).AsConstant();
+    if (!length.has_value() || *length <= 0) return length;
+    return (*length - 1) / loop.step.AsConstant().value_or(1) + 1;
+  }
+
+  // Whether a loop that not all threads are in takes no warp apart. A thread
+  // loop takes the threads below a multiple of the smaller dimensions, over and
+  // over, once for each index of the larger ones; other trip counts tell
+  // nothing of warps.
+  bool HoldsWholeWarps(const Loop& loop) const {
+    constexpr int64_t kWarp = 32;
+    const int dimension = ThreadDimension(loop.kind);
+    if (dimension < 0) return false;
+    const auto block = kernel_.BlockExtents();
+    int64_t stride = 1, outer = 1;
+    for (int d = 0; d < 3; ++d) {
+      if (d < dimension) stride *= block[d].value_or(1);
+      if (d > dimension) outer *= block[d].value_or(1);
+    }
+    const int64_t trips = Trips(loop).value_or(0);
+    return trips <= 0 ||
+           (stride * trips % kWarp == 0 &&
+            (outer == 1 || stride * *block[dimension] % kWarp == 0));
+  }
+
   AffineExpr::Binding Bound() const {
     AffineExpr::Binding bound;
     for (const Symbol& symbol : kernel_.symbols) {
@@ -338,6 +366,7 @@ class Verifier {
                                           branch.uniformity == Uniformity::kWarp
                                               ? "uniform per warp only"
                                               : "divergent");
+      inner.block_misses = inner.block_diverges;
     }
     if (branch.uniformity == Uniformity::kDivergent) {
       inner.warp_diverges = inner.block_diverges;
@@ -401,11 +430,10 @@ class Verifier {
     // Threads outside a reduced thread loop join the barrier of such an
     // operation with nothing to add; in other branches they do not come by.
     if (expr.sync && !options_.allow_divergent_barriers &&
-        (!context.warp_diverges.empty() ||
-         absl::StrContains(context.block_diverges, "branch"))) {
+        !context.block_misses.empty()) {
       return Error("K8", location,
                    absl::StrCat("not every thread meets this barrier: ",
-                                context.block_diverges));
+                                context.block_misses));
     }
     return absl::OkStatus();
   }

@@ -17,7 +17,8 @@
 //       same thread or block dimension
 //   K8  a barrier is met by every thread it waits for: none of the block in a
 //       divergent or per-warp branch, in a loop whose trip count depends on the
-//       thread, or in a thread loop that does not cover the block
+//       thread, or in a thread loop that does not cover the block; of a warp
+//       likewise, but for thread loops and branches that take no warp apart
 //   K9  memory of the kernel's own is written before it is read
 //   K10 mbarrier operations name shared u64 buffers and are known
 //   K11 a block has 1 to 1,024 threads
