@@ -164,14 +164,19 @@ absl::Status Writer::One(const kir::Statement& statement,
   }
   if (const auto* branch = statement.As<kir::If>()) {
     const std::string taken = index_.Truth(branch->predicate);
-    Line(absl::StrCat(
-        "if (",
-        active == "true" ? taken : absl::StrCat(active, " && (", taken, ")"),
-        ") {"));
+    // Of a uniform branch every thread takes the same side, whether it takes
+    // part or not.
+    const bool keep = active != "true" && (HasSync(branch->then_body) ||
+                                           HasSync(branch->else_body));
+    Line(absl::StrCat("if (",
+                      active == "true" || keep
+                          ? taken
+                          : absl::StrCat(active, " && (", taken, ")"),
+                      ") {"));
     ++indent_;
     const bool is_uniform = branch->uniformity == kir::Uniformity::kUniform;
     divergent_ += is_uniform ? 0 : 1;
-    RETURN_IF_ERROR(Body(branch->then_body, "true"));
+    RETURN_IF_ERROR(Body(branch->then_body, keep ? active : "true"));
     --indent_;
     if (!branch->else_body.empty()) {
       Line("} else {");
