@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
@@ -63,16 +62,23 @@ std::vector<HloComputation*> MakeCalledPostOrder(
 }
 
 bool Communicates(const HloComputation& computation) {
-  return absl::c_any_of(
-      computation.instructions(), [](const HloInstruction* inst) {
-        if (HloPredicateIsOp<HloOpcode::kSend, HloOpcode::kSendDone,
-                             HloOpcode::kRecv, HloOpcode::kRecvDone>(inst)) {
-          return true;
-        }
-        return absl::c_any_of(
-            inst->called_computations(),
-            [](const HloComputation* callee) { return Communicates(*callee); });
-      });
+  // Callees that several share are looked at once.
+  absl::flat_hash_set<const HloComputation*> seen = {&computation};
+  std::vector<const HloComputation*> pending = {&computation};
+  while (!pending.empty()) {
+    const HloComputation* next = pending.back();
+    pending.pop_back();
+    for (const HloInstruction* inst : next->instructions()) {
+      if (HloPredicateIsOp<HloOpcode::kSend, HloOpcode::kSendDone,
+                           HloOpcode::kRecv, HloOpcode::kRecvDone>(inst)) {
+        return true;
+      }
+      for (const HloComputation* callee : inst->called_computations()) {
+        if (seen.insert(callee).second) pending.push_back(callee);
+      }
+    }
+  }
+  return false;
 }
 
 absl::Status UpdateScheduleIfAny(
