@@ -121,7 +121,9 @@ double GpuPerformanceModel::ComputeSeconds(
 
 double GpuPerformanceModel::ReadRateOf(const KernelCost& cost) const {
   if (cost.is_library) return device_.memory_bandwidth();
-  return ReadRate(LaunchOf(cost, device_).blocks, device_);
+  const double blocks = LaunchOf(cost, device_).blocks;
+  return prices_ == OperationPrices::kXla ? RequestRate(blocks, device_)
+                                          : ReadRate(blocks, device_);
 }
 
 // The time to read one operand. share_apart is the part of accesses that are
@@ -151,12 +153,20 @@ double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
   double moved = net * (1 - share_apart + share_apart * waste);
   // Other moved data is read close to it.
   if (apart_near) moved = std::min(moved, size);
-  double seconds = moved / bandwidth +
+  const double memory_rate =
+      std::min<double>(bandwidth, device_.memory_bandwidth());
+  double seconds = moved / memory_rate +
                    (size * reads.utilization() - total) / NearRate(bandwidth);
   // A single value stays in a register.
   if (total > net &&
       !(shape.IsArray() && ShapeUtil::IsEffectiveScalar(shape))) {
-    seconds += (total - net) / RereadRate(size, bandwidth, device_);
+    // For XLA, few blocks ask for no more because it comes from a cache.
+    const double rate =
+        prices_ == OperationPrices::kXla
+            ? std::min(bandwidth,
+                       RereadRate(size, device_.memory_bandwidth(), device_))
+            : RereadRate(size, bandwidth, device_);
+    seconds += (total - net) / rate;
   }
   return seconds;
 }

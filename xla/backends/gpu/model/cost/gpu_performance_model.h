@@ -67,7 +67,9 @@ class GpuPerformanceModel {
       const stream_executor::DeviceDescription& device,
       KernelTarget kernels_for = KernelTarget::kOwn,
       OperationPrices prices = OperationPrices::kDevice)
-      : device_(device), costs_(&device, kernels_for, prices) {}
+      : device_(device),
+        prices_(prices),
+        costs_(&device, kernels_for, prices) {}
 
   // The time of one instruction as it is.
   const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);
@@ -154,7 +156,8 @@ class GpuPerformanceModel {
                                    const HloInstruction& consumer,
                                    bool keep_output);
 
-  // Bytes per second that the kernel can read.
+  // Bytes per second that the kernel can read, from caches, too, where XLA's
+  // prices count.
   double ReadRateOf(const KernelCost& cost) const;
   // `first_operand`: whose type a library kernel multiplies; may be null.
   double ComputeSeconds(const KernelCost& cost,
@@ -166,6 +169,7 @@ class GpuPerformanceModel {
                 double read_seconds, EstimateRunTimeData* data) const;
 
   const stream_executor::DeviceDescription& device_;
+  OperationPrices prices_;
   KernelCosts costs_;
   absl::node_hash_map<const HloInstruction*, Known> times_;
 };

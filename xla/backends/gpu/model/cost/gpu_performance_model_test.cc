@@ -184,6 +184,24 @@ ENTRY e { x = f32[262144] parameter(0)  i = s32[] parameter(1)
   EXPECT_NEAR(Us(data.read_time), 516 / (1.41e3 * 32), 1e-3);
 }
 
+// For XLA, not even those of the same few elements.
+TEST_F(GpuPerformanceModelTest, FewBlocksAskForNoMoreOfCachesInXla) {
+  const HloInstruction& sums = Parse(R"(HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[16,16] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[16,17] reduce-window(x, z), window={size=1x16 pad=0_0x16_0}, to_apply=add
+})");
+  GpuPerformanceModel xla(device_, KernelTarget::kXla, OperationPrices::kXla);
+  // 272 elements, three blocks, each of which asks for 32 bytes per clock.
+  EXPECT_NEAR(Us(xla.EstimateRunTime(sums).read_time),
+              (272 * 16 + 1) * 4 / (3 * 32 * device_.clock_rate_ghz() * 1000),
+              1e-3);
+  EXPECT_LT(model_.EstimateRunTime(sums).read_time,
+            xla.EstimateRunTime(sums).read_time / 5);
+}
+
 TEST_F(GpuPerformanceModelTest, ManyOperationsBoundAKernel) {
   const EstimateRunTimeData& data = model_.EstimateRunTime(Parse(R"(HloModule m
 f {

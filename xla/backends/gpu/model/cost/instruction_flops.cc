@@ -160,6 +160,10 @@ double FlopsPerElement(HloOpcode opcode, PrimitiveType type) {
 }
 
 double FlopsPerElementInXla(HloOpcode opcode, PrimitiveType type) {
+  // XLA makes transposes and bitcasts of these, which compute nothing.
+  if (opcode == HloOpcode::kCopy || opcode == HloOpcode::kBitcastConvert) {
+    return 0;
+  }
   if (HloInstruction::IsOpElementwise(opcode)) {
     if (type == F16) return XlaFlops(opcode).f16;
     // What XLA does not compute in bf16 it converts.
@@ -169,7 +173,8 @@ double FlopsPerElementInXla(HloOpcode opcode, PrimitiveType type) {
     if (opcode == HloOpcode::kDivide && primitive_util::IsIntegralType(type)) {
       return XlaIntegerDivision(type);
     }
-    // Of these types, only where something is computed.
+    // Of these types, only where something is computed; a real part, which is
+    // of those above, counts as much as any other operation.
     if (FlopsPerElement(opcode, type) > 0) return XlaFlops(HloOpcode::kMap).f32;
   }
   return 0;

@@ -9,8 +9,8 @@
 
 namespace xla::gpu {
 
-// Whose operations are counted: those that a device executes, or those that XLA
-// takes for granted when it decides what to fuse.
+// Whose operations and reads are counted: those that a device executes, or
+// those that XLA takes for granted when it decides what to fuse.
 enum class OperationPrices { kDevice, kXla };
 
 // Operations of a GPU per element of an elementwise opcode, where an addition

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "xla/backends/gpu/model/cost/kernel_cost_walk.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -81,6 +82,10 @@ class OperandList {
   absl::flat_hash_map<const HloInstruction*, size_t> positions_;
 };
 
+bool IsSameRead(const ValueAccess& a, const ValueAccess& b) {
+  return a.place == b.place && a.bitcast == b.bitcast;
+}
+
 bool IsAtPlace0(const OperandCost& reads) {
   return !reads.accesses.empty() && reads.accesses[0].place == 0;
 }
@@ -91,9 +96,12 @@ bool IsAtPlace0(const OperandCost& reads) {
 // becomes each place at which the consumer reads it; its other places stay
 // distinct. `nested_place` stands for the producer's place 0 where the consumer
 // reads it elsewhere than at its own place 0; 0 if the producer's place 0 is
-// simply where it is read.
+// simply where it is read. The fused kernel has bitcasts of its own, which
+// `new_bitcast` numbers.
 void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
-                    int32_t nested_place, OperandCost* slot) {
+                    int32_t nested_place,
+                    absl::FunctionRef<int32_t()> new_bitcast,
+                    OperandCost* slot) {
   const bool as_written = IsAtPlace0(reads) && reads.accesses.size() == 1;
   bool coalesced = true, nested_coalesced = true;
   for (const ValueAccess& read : reads.accesses) {
@@ -102,8 +110,10 @@ void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
   }
   const std::optional<int32_t> center = reads.center();
   for (const ValueAccess& access : operand.accesses) {
+    const int32_t bitcast = access.bitcast == 0 ? 0 : new_bitcast();
     if (access.place != 0) {
       ValueAccess sum = access;
+      sum.bitcast = bitcast;
       // A value for many elements is the same for all in a window.
       sum.utilization *= access.utilization > 1 && !access.near
                              ? reads.utilization_by_place()
@@ -133,7 +143,12 @@ void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
           read.coalesced &&
           (read.place == 0 ? access.coalesced : access.nested_coalesced);
       part.nested_coalesced = read.nested_coalesced && access.nested_coalesced;
-      slot->Add(part);
+      part.bitcast = bitcast == 0 ? read.bitcast : bitcast;
+      if (bitcast == 0) {
+        slot->Add(part);
+      } else {
+        slot->AddUp(part);
+      }
     }
   }
 }
@@ -174,7 +189,7 @@ double OperandCost::copies() const {
 // summed into the last entry, which loses places but keeps totals.
 void OperandCost::Add(const ValueAccess& access) {
   for (ValueAccess& known : accesses) {
-    if (known.place != access.place) continue;
+    if (!IsSameRead(known, access)) continue;
     known.utilization = std::max(known.utilization, access.utilization);
     known.copies = std::max(known.copies, access.copies);
     known.coalesced &= access.coalesced;
@@ -195,9 +210,9 @@ void OperandCost::Add(const ValueAccess& access) {
   if (access.place == 0) std::swap(accesses.front(), accesses.back());
 }
 
-void OperandCost::AddToWindow(const ValueAccess& access) {
+void OperandCost::AddUp(const ValueAccess& access) {
   for (ValueAccess& known : accesses) {
-    if (known.place != access.place) continue;
+    if (!IsSameRead(known, access)) continue;
     known.utilization += access.utilization;
     known.copies += access.copies;
     known.coalesced &= access.coalesced;
@@ -217,7 +232,8 @@ KernelCost KernelCosts::Compute(const HloInstruction& kernel) {
     --depth_;
     return cost;
   };
-  KernelCostWalk walk(device_, kernels_for_, &flops_, new_place, inner);
+  KernelCostWalk walk(device_, kernels_for_, prices_, &flops_, new_place,
+                      inner);
   return kernel.opcode() == HloOpcode::kFusion ? walk.OfFusion(kernel)
                                                : walk.OfInstruction(kernel);
 }
@@ -313,7 +329,9 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
       }
       changed->after = changed->before;
     }
-    AddReadsWithin(inner.operands[j], reads, nested_place, &changed->after);
+    AddReadsWithin(
+        inner.operands[j], reads, nested_place, [this] { return NewPlace(); },
+        &changed->after);
     if (!inner.operands[j].in_place) continue;
     if (keep_output) {
       changed->after.in_place = true;
@@ -321,7 +339,8 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
     } else {
       ValueAccess kept;
       kept.place = NewPlace();
-      kept.utilization = reads.utilization();
+      kept.utilization =
+          prices_ == OperationPrices::kXla ? 0 : reads.utilization();
       changed->after.Add(kept);
     }
   }

@@ -40,6 +40,9 @@ struct ValueAccess {
   // written / if it is computed as part of another one, away from its place 0.
   bool coalesced = true;
   bool nested_coalesced = true;
+  // The bitcast that it is read through, where reads through several ones add
+  // up (OperationPrices::kXla); 0 otherwise.
+  int32_t bitcast = 0;
 };
 // There is one for each read of each kernel.
 static_assert(sizeof(ValueAccess) == 32);
@@ -66,9 +69,9 @@ struct OperandCost {
            accesses[0].utilization <= 1;
   }
   void Add(const ValueAccess& access);
-  // The same for reads near a place that other instructions ask for: these are
-  // other elements of the window.
-  void AddToWindow(const ValueAccess& access);
+  // The same for reads near a place that other instructions ask for, which are
+  // other elements of the window, and for others that add up.
+  void AddUp(const ValueAccess& access);
 };
 
 // The work of an instruction that runs as one kernel: enough to predict that of
@@ -124,7 +127,10 @@ class KernelCosts {
       const stream_executor::DeviceDescription* device = nullptr,
       KernelTarget kernels_for = KernelTarget::kOwn,
       OperationPrices prices = OperationPrices::kDevice)
-      : device_(device), kernels_for_(kernels_for), flops_(prices) {}
+      : device_(device),
+        kernels_for_(kernels_for),
+        prices_(prices),
+        flops_(prices) {}
 
   // Valid until Invalidate.
   const KernelCost& Get(const HloInstruction& kernel);
@@ -179,6 +185,7 @@ class KernelCosts {
 
   const stream_executor::DeviceDescription* device_;
   KernelTarget kernels_for_;
+  OperationPrices prices_;
   absl::node_hash_map<const HloInstruction*, KernelCost> costs_;
   const HloInstruction* indexed_ = nullptr;
   absl::flat_hash_map<const HloInstruction*, Positions> positions_;

@@ -119,6 +119,114 @@ TEST(KernelCostTest, OperationsAsXlaCountsThem) {
             64 * 128 * (79.0 + 5 * 3 + 467 + 19 + 297));
 }
 
+TEST(KernelCostTest, CopiesComputeNothingForXla) {
+  auto fused = Fusion(
+      "c = f32[64,128]{0,1} copy(p0)\n"
+      "i = s32[64,128]{0,1} bitcast-convert(c)\n"
+      "ROOT f = f32[64,128]{0,1} bitcast-convert(i)",
+      "f32[64,128]", "f32[]", "f32[64,128]{0,1}");
+  auto real = Fusion("ROOT r = f32[64,128] real(p0)", "c64[64,128]");
+  KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla,
+                    OperationPrices::kXla);
+  EXPECT_EQ(costs.Get(*Find(*fused, "fusion")).flops, 0);
+  EXPECT_EQ(costs.Get(*Find(*real, "fusion")).flops, 64 * 128 * 3);
+}
+
+// For XLA, updates do not read what they keep, and only transposes take the
+// elements apart that neighbors read.
+TEST(KernelCostTest, ReadsAsXlaTakesThem) {
+  auto module = Parse(R"(HloModule m
+f {
+  p = f32[64,128] parameter(0)
+  u = f32[64,1] parameter(1)
+  i = s32[] parameter(2)
+  d = f32[64,128] dynamic-update-slice(p, u, i, i)
+  n = f32[64,128] negate(d)
+  ROOT s = f32[64,32] slice(n), slice={[0:64], [0:128:4]}
+}
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  y = f32[64,1] parameter(1)
+  j = s32[] parameter(2)
+  update = f32[64,128] dynamic-update-slice(x, y, j, j)
+  user = f32[64,128] negate(update)
+  fusion = f32[64,32] fusion(x, y, j), kind=kLoop, calls=f
+  ROOT t = (f32[64,128], f32[64,32]) tuple(user, fusion)
+})");
+  for (const auto& [prices, reads] :
+       {std::pair(OperationPrices::kDevice, 127.0 / 128),
+        std::pair(OperationPrices::kXla, 0.0)}) {
+    KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
+    const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+    EXPECT_DOUBLE_EQ(cost.operands[0].utilization(), reads / 4);
+    EXPECT_EQ(cost.operands[1].accesses[0].coalesced, reads == 0);
+    const KernelCostWithOperands pair =
+        costs.Fused(*Find(*module, "update"), *Find(*module, "user"));
+    EXPECT_EQ(pair.cost.operands[0].utilization() == 0, reads == 0);
+  }
+}
+
+// For XLA, neighbors are as far as anything else.
+TEST(KernelCostTest, XlaKnowsNoWindows) {
+  auto module = Fusion(
+      "l = f32[64,127] slice(p0), slice={[0:64], [0:127]}\n"
+      "r = f32[64,127] slice(p0), slice={[0:64], [1:128]}\n"
+      "ROOT s = f32[64,127] add(l, r)",
+      "f32[64,128]", "f32[]", "f32[64,127]");
+  for (const auto& [prices, near] : {std::pair(OperationPrices::kDevice, true),
+                                     std::pair(OperationPrices::kXla, false)}) {
+    KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
+    const OperandCost& reads = costs.Get(*Find(*module, "fusion")).operands[0];
+    EXPECT_EQ(reads.accesses.back().near, near);
+    EXPECT_DOUBLE_EQ(reads.utilization(), 2 * 127.0 / 128);
+  }
+}
+
+// For XLA, what is read through two bitcasts is read twice.
+TEST(KernelCostTest, BitcastsReadApartWithXlasPrices) {
+  auto fused = Fusion(
+      "b = f32[8192] bitcast(p0)\n"
+      "c = f32[8192] bitcast(p0)\n"
+      "n = f32[8192] negate(b)\n"
+      "s = f32[8192] add(b, n)\n"
+      "m = f32[8192] multiply(s, c)\n"
+      "v = f32[64,128] bitcast(m)\n"
+      "ROOT r = f32[64] reduce(v, p1), dimensions={1}, to_apply=add",
+      "f32[64,128]", "f32[]", "f32[64]");
+  auto apart = Parse(R"(HloModule m
+f {
+  p = f32[64,128] parameter(0)
+  b = f32[8192] bitcast(p)
+  ROOT n = f32[8192] negate(b)
+}
+g {
+  p = f32[64,128] parameter(0)
+  b = f32[8192] bitcast(p)
+  q = f32[8192] parameter(1)
+  ROOT m = f32[8192] multiply(b, q)
+}
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  first = f32[8192] fusion(x), kind=kLoop, calls=f
+  ROOT second = f32[8192] fusion(x, first), kind=kLoop, calls=g
+})");
+  const HloInstruction& first = *Find(*apart, "first");
+  const HloInstruction& second = *Find(*apart, "second");
+  for (const auto& [prices, reads] : {std::pair(OperationPrices::kDevice, 1),
+                                      std::pair(OperationPrices::kXla, 2)}) {
+    KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
+    const KernelCost& cost = costs.Get(*Find(*fused, "fusion"));
+    EXPECT_TRUE(cost.has_hero);
+    EXPECT_EQ(cost.operands[0].utilization(), reads);
+    EXPECT_EQ(costs.Fused(first, second).cost.operands[0].utilization(), reads);
+    // Each fusion has its own bitcast.
+    const auto of_pair = [&] {
+      return costs.Fused(first, second).cost.operands[0].accesses.front();
+    };
+    EXPECT_EQ(of_pair().bitcast == of_pair().bitcast, reads == 1);
+  }
+}
+
 TEST(KernelCostTest, BroadcastComputesItsOperandAgain) {
   auto module = Fusion(
       "e = f32[64] exponential(p0)\n"

@@ -112,17 +112,25 @@ bool KeepsNeighbors(const HloInstruction& hlo) {
   return true;
 }
 
+bool IsBitcast(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kBitcast ||
+         hlo.opcode() == HloOpcode::kReshape;
+}
+
 // Result element i is computed from what lies in the operand's place i.
 bool KeepsPlace(const HloInstruction& hlo, int64_t i) {
-  if (hlo.opcode() == HloOpcode::kBitcast ||
-      hlo.opcode() == HloOpcode::kReshape) {
-    return hlo.IsEffectiveBitcast();
-  }
+  if (IsBitcast(hlo)) return hlo.IsEffectiveBitcast();
   // A copy may be of a tuple or a token.
   return hlo.opcode() != HloOpcode::kDynamicUpdateSlice &&
          hlo.opcode() != HloOpcode::kFusion && hlo.IsElementwiseOnOperand(i) &&
          hlo.shape().IsArray() && hlo.operand(i)->shape().IsArray() &&
          ShapeUtil::SameDimensions(hlo.operand(i)->shape(), hlo.shape());
+}
+
+// What may put neighbors in the result apart in the operand, as XLA takes it.
+bool IsTransposing(const HloInstruction& hlo) {
+  return IsBitcast(hlo) || hlo.opcode() == HloOpcode::kTranspose ||
+         hlo.opcode() == HloOpcode::kCopy;
 }
 
 const HloInstruction* SkipBitcasts(const HloInstruction* value) {
@@ -359,24 +367,42 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
           Bytes(operand.shape()) - Bytes(hlo.operand(1)->shape());
       continue;
     }
-    const bool along = IsReadCoalesced(hlo, i);
+    const bool along =
+        (prices_ == OperationPrices::kXla && !IsTransposing(hlo)) ||
+        IsReadCoalesced(hlo, i);
     if (hlo.opcode() == HloOpcode::kTuple ||
         hlo.opcode() == HloOpcode::kGetTupleElement || KeepsPlace(hlo, i)) {
+      // XLA sees no further than bitcasts: what is read through two of them is
+      // read twice.
+      const bool apart = prices_ == OperationPrices::kXla && IsBitcast(hlo);
+      const int32_t bitcast = apart ? new_place_() : 0;
       for (ValueAccess access : reads.accesses) {
         access.coalesced &= along;
         access.nested_coalesced &= along;
-        read->Add(access);
+        if (apart) {
+          access.bitcast = bitcast;
+          read->AddUp(access);
+        } else {
+          read->Add(access);
+        }
       }
       continue;
     }
+    // XLA knows no windows.
     const std::optional<ValueAccess> window =
-        i == 0 ? ReadOfWindow(hlo, reads) : std::nullopt;
+        i == 0 && prices_ == OperationPrices::kDevice ? ReadOfWindow(hlo, reads)
+                                                      : std::nullopt;
     ValueAccess access = window.value_or(ValueAccess());
     // A value for many elements is the same for all in a window.
     access.utilization =
         (hlo.opcode() == HloOpcode::kBroadcast ? reads.utilization_by_place()
                                                : utilization) *
         ReadsPerElement(hlo, i, in_place);
+    // For XLA, an update never reads what it keeps.
+    if (prices_ == OperationPrices::kXla && i == 0 &&
+        hlo.opcode() == HloOpcode::kDynamicUpdateSlice) {
+      access.utilization = 0;
+    }
     access.copies = copies;
     if (hero && reads.accesses.size() == 1 &&
         operand.shape().dimensions_size() > 0) {
@@ -389,7 +415,7 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
       access.nested_coalesced = nested_coalesced && along;
     }
     if (window.has_value()) {
-      read->AddToWindow(access);
+      read->AddUp(access);
     } else {
       read->Add(access);
     }

@@ -30,11 +30,12 @@ class KernelCostWalk {
   // `inner`: the cost of a fusion within a fusion.
   KernelCostWalk(
       const stream_executor::DeviceDescription* device,
-      KernelTarget kernels_for, InstructionFlops* flops,
+      KernelTarget kernels_for, OperationPrices prices, InstructionFlops* flops,
       absl::FunctionRef<int32_t()> new_place,
       absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner)
       : device_(device),
         kernels_for_(kernels_for),
+        prices_(prices),
         flops_(flops),
         new_place_(new_place),
         inner_(inner) {}
@@ -60,6 +61,7 @@ class KernelCostWalk {
 
   const stream_executor::DeviceDescription* device_;
   KernelTarget kernels_for_;
+  OperationPrices prices_;
   InstructionFlops* flops_;
   absl::FunctionRef<int32_t()> new_place_;
   absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner_;

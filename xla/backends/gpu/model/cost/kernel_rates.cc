@@ -26,9 +26,13 @@ double ComputeRate(double blocks, double threads,
          std::min<double>(threads, device.fpus_per_core());
 }
 
+double RequestRate(double blocks, const DeviceDescription& device) {
+  return blocks * Hertz(device) * kBytesPerBlockAndClock;
+}
+
 double ReadRate(double blocks, const DeviceDescription& device) {
   return std::min<double>(device.memory_bandwidth(),
-                          blocks * Hertz(device) * kBytesPerBlockAndClock);
+                          RequestRate(blocks, device));
 }
 
 double RereadRate(double bytes, double read_rate,

@@ -12,6 +12,10 @@ namespace xla::gpu {
 double ComputeRate(double blocks, double threads,
                    const stream_executor::DeviceDescription& device);
 
+// Bytes per second that `blocks` blocks can ask for.
+double RequestRate(double blocks,
+                   const stream_executor::DeviceDescription& device);
+
 // Bytes per second that `blocks` blocks can read from memory.
 double ReadRate(double blocks,
                 const stream_executor::DeviceDescription& device);

@@ -62,8 +62,8 @@ struct MultiOutputFusionOptions {
     visit("kernels-for", kernels_for,
           "whose code generators compile the kernels: xla's or own");
     visit("xla-prices", xla_prices,
-          "count operations as XLA does, which takes functions for many times "
-          "dearer than they are");
+          "count operations and reads as XLA does, which takes functions for "
+          "many times dearer than they are");
     visit("narrow-outputs", narrow_outputs,
           "let a kernel also write what later kernels derive from its values, "
           "where that result is smaller");

@@ -50,8 +50,8 @@ struct PriorityFusionOptions {
     visit("kernels-for", kernels_for,
           "whose code generators compile the kernels: xla's or own");
     visit("xla-prices", xla_prices,
-          "count operations as XLA does, which takes functions for many times "
-          "dearer than they are");
+          "count operations and reads as XLA does, which takes functions for "
+          "many times dearer than they are");
     visit("dots", dots,
           "turn dots without a contraction into loops, and matrix-vector "
           "products into reductions where that saves reading the matrix");
