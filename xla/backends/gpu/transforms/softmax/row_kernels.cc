@@ -240,4 +240,22 @@ RowKernel OfLastReduction(const RowKernel& kernel) {
   return HasReductionThatGoesBack(result) ? result : RowKernel();
 }
 
+bool CombinesPairs(const RowKernel& kernel) {
+  const Set follows = Follows(kernel, ReductionsOf(kernel));
+  // What goes back, and what follows from it alone.
+  Set back;
+  for (const HloInstruction* instruction : kernel) {
+    if (GoesBack(*instruction, follows)) {
+      back.insert(instruction);
+    } else if (absl::c_any_of(instruction->operands(),
+                              [&](const HloInstruction* operand) {
+                                return back.contains(operand);
+                              })) {
+      if (instruction->operand_count() > 2) return false;
+      if (instruction->operand_count() == 1) back.insert(instruction);
+    }
+  }
+  return true;
+}
+
 }  // namespace xla::gpu

@@ -32,6 +32,10 @@ RowKernel WithoutReaders(const RowKernel& kernel);
 // it. Empty if there is only one, or if the last one's result does not go back.
 RowKernel OfLastReduction(const RowKernel& kernel);
 
+// Whether each result of a reduction is combined with one other value where it
+// goes back, and not with two, as in a selection.
+bool CombinesPairs(const RowKernel& kernel);
+
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_ROW_KERNELS_H_

@@ -35,11 +35,12 @@ double Bytes(const HloInstruction& value) {
 class Rewriter {
  public:
   Rewriter(HloComputation* computation, const se::DeviceDescription& device,
-           KernelTarget target)
+           const SoftmaxRewriterTritonOptions& options)
       : computation_(computation),
         device_(device),
-        target_(target),
-        model_(device, target) {}
+        target_(options.kernels_for),
+        upstream_(options.upstream),
+        model_(device, options.kernels_for) {}
 
   // For each kernel, tries the whole and smaller versions, without producers,
   // without readers, without both, and of its last reduction alone, and takes
@@ -73,6 +74,7 @@ class Rewriter {
   HloComputation* computation_;
   const se::DeviceDescription& device_;
   const KernelTarget target_;
+  const bool upstream_;
   TiledPerformanceModel model_;
 };
 
@@ -169,6 +171,7 @@ absl::Duration Rewriter::TimeApart(const HloInstruction& fusion) const {
 }
 
 absl::StatusOr<bool> Rewriter::TryFuse(const RowKernel& kernel) {
+  if (upstream_ && !CombinesPairs(kernel)) return false;
   if (target_ == KernelTarget::kOwn &&
       !absl::c_all_of(kernel, [](const HloInstruction* instruction) {
         return CheckIsLowered(*instruction).ok();
@@ -204,9 +207,8 @@ absl::StatusOr<bool> SoftmaxRewriterTriton::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    TF_ASSIGN_OR_RETURN(
-        const bool rewritten,
-        Rewriter(computation, device, options_.kernels_for).Run());
+    TF_ASSIGN_OR_RETURN(const bool rewritten,
+                        Rewriter(computation, device, options_).Run());
     changed |= rewritten;
   }
   if (changed && module->has_schedule()) module->clear_schedule();

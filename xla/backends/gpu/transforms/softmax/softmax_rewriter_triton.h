@@ -18,12 +18,16 @@ namespace xla::gpu {
 struct SoftmaxRewriterTritonOptions {
   std::string device = "h100";
   KernelTarget kernels_for = KernelTarget::kXla;
+  bool upstream = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
     visit("kernels-for", kernels_for,
           "whose code generators compile the kernels: xla's or own");
+    visit("upstream", upstream,
+          "as XLA:GPU does, only where what a reduction gives is combined with "
+          "one other value");
   }
 };
 
