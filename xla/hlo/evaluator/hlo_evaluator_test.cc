@@ -224,6 +224,47 @@ ENTRY e {
             "{30, 60, 90}");
 }
 
+// Fewer elements than the shape has may be those of a dynamic array; anything
+// else is wrong.
+TEST(HloEvaluatorTest, ResultsThatDoNotFit) {
+  const Literal two = LiteralUtil::CreateR1<int32_t>({1, 2});
+  const Literal four = LiteralUtil::CreateR1<int32_t>({1, 2, 3, 4});
+  const Literal three = LiteralUtil::CreateR1<int32_t>({1, 2, 3});
+  const Literal floats = LiteralUtil::CreateR1<float>({1, 2, 3});
+  const Literal matrix = LiteralUtil::CreateR2<int32_t>({{1, 2, 3}});
+  struct Case {
+    const char* shape;
+    Literal result;
+    bool fits;
+  };
+  std::vector<Case> cases;
+  cases.push_back({"s32[3]", two.Clone(), true});
+  cases.push_back({"s32[3]", four.Clone(), false});
+  cases.push_back({"s32[3]", floats.Clone(), false});
+  cases.push_back({"s32[3]", matrix.Clone(), false});
+  cases.push_back({"s32[3]", LiteralUtil::MakeTuple({&three}), false});
+  cases.push_back({"(s32[3])", LiteralUtil::MakeTuple({&two}), true});
+  cases.push_back({"(s32[3])", LiteralUtil::MakeTuple({&four}), false});
+  cases.push_back({"(s32[3])", LiteralUtil::MakeTuple({&two, &two}), false});
+  cases.push_back({"(s32[3])", three.Clone(), false});
+  for (const Case& c : cases) {
+    const auto module = Parse(absl::StrCat("ENTRY e {\n  ROOT b = ", c.shape,
+                                           " custom-call(), "
+                                           "custom_call_target=\"f\"\n}"));
+    HloEvaluator evaluator;
+    evaluator.set_custom_call_handler(
+        [&](const HloInstruction*,
+            absl::Span<const Literal*>) -> absl::StatusOr<Literal> {
+          return c.result.Clone();
+        });
+    const absl::Status status =
+        evaluator.Evaluate(*module, absl::Span<const Literal>()).status();
+    EXPECT_EQ(status.code(), c.fits ? absl::StatusCode::kInvalidArgument
+                                    : absl::StatusCode::kInternal)
+        << c.shape << " " << c.result.ToString() << " " << status;
+  }
+}
+
 TEST(HloEvaluatorTest, KnownElementsAndPassedOperands) {
   auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
     f { p = f32[] parameter(0) ROOT n = negate(p) }
