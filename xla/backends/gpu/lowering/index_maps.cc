@@ -279,8 +279,9 @@ Indices ResultIndices(const HloInstruction& hlo, int64_t i,
       for (int64_t d : hlo.dimensions()) result.push_back(operand_indices[d]);
       return result;
     }
-    default:  // Elementwise.
-      return operand_indices;
+    default:  // Elementwise, or a scalar for arrays of one element.
+      return SameNumber(operand_indices, operand.dimensions(),
+                        hlo.shape().dimensions(), ranges);
   }
 }
 

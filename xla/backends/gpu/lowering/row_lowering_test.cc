@@ -47,6 +47,30 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("column-reduction"));
 }
 
+// Scalars bound arrays of one element, and choose among them.
+TEST_F(RowLoweringTest, ScalarsForArraysOfOneElement) {
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[70] parameter(0)
+  q = f32[1,1] parameter(1)
+  z = f32[] constant(0)
+  s = f32[] reduce(p, z), dimensions={0}, to_apply=add
+  ROOT c = f32[1,1] clamp(z, q, s)
+})")),
+            absl::OkStatus());
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[70] parameter(0)
+  q = f32[1] parameter(1)
+  r = f32[1] parameter(2)
+  z = f32[] constant(0)
+  s = f32[] reduce(p, z), dimensions={0}, to_apply=add
+  b = pred[] compare(s, z), direction=GT
+  ROOT c = f32[1] select(b, q, r)
+})")),
+            absl::OkStatus());
+}
+
 // What is reduced is read once, by whatever names its dimensions have.
 TEST_F(RowLoweringTest, BitcastsOfAnArrayAreReducedTogether) {
   // Several neighbors, and one element at a time.
