@@ -454,5 +454,38 @@ TEST(HloParserAsyncTest, ClonesAreChainsToo) {
                 ->async_wrapped_computation());
 }
 
+// A loop's body is read before the start of what it updates.
+TEST(HloParserAsyncTest, LinksInLoopsNameWhatTheyContinue) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+body {
+  s = (((f32[4]), f32[4], u32[])) parameter(0)
+  g = ((f32[4]), f32[4], u32[]) get-tuple-element(s), index=0
+  u = ((f32[4]), f32[4], u32[]) negate-update(g)
+  v = ((f32[4]), f32[4], u32[]) negate-update(u)
+  ROOT t = (((f32[4]), f32[4], u32[])) tuple(v)
+}
+condition {
+  s = (((f32[4]), f32[4], u32[])) parameter(0)
+  ROOT c = pred[] constant(false)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  s = ((f32[4]), f32[4], u32[]) negate-start(x)
+  t = (((f32[4]), f32[4], u32[])) tuple(s)
+  w = (((f32[4]), f32[4], u32[])) while(t), condition=condition, body=body
+  g = ((f32[4]), f32[4], u32[]) get-tuple-element(w), index=0
+  ROOT d = f32[4] negate-done(g)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const HloPrintOptions options =
+      HloPrintOptions().set_syntax_sugar_async_ops(false);
+  const std::string text = (*module)->ToString(options);
+  EXPECT_THAT(text, HasSubstr("async-update(%g), calls="));
+  EXPECT_THAT(text, HasSubstr("async-update(%u)\n"));
+  auto again = ParseAndReturnUnverifiedModule(text);
+  ASSERT_TRUE(again.ok()) << again.status() << text;
+  EXPECT_EQ((*again)->ToString(options), text);
+}
+
 }  // namespace
 }  // namespace xla

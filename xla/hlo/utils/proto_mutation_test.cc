@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/utils/proto_fuzz_target.h"
 #include "xla/hlo/utils/proto_mutator.h"
@@ -86,6 +87,30 @@ TEST(ProtoMutationTest, PrefixesAreErrors) {
   for (size_t size = 0; size < bytes.size(); size += 1 + size / 16) {
     ReadsAsProtoAndRoundTrips(bytes.substr(0, size));
   }
+}
+
+TEST(ProtoMutationTest, RoundTripsWhatTextDoesNotSay) {
+  auto module = ReadModule(R"(HloModule m
+step {
+  x = s32[] parameter(0)
+  c = s32[] parameter(1)
+  s = s32[] add(x, c)
+  ROOT o = (s32[], s32[]) tuple(s, s)
+}
+ENTRY e {
+  a = s32[16] parameter(0)
+  z = s32[] parameter(1)
+  ROOT r = (s32[16], s32[]) scan(a, z), dimensions={0}, num_carries=1, to_apply=step
+})",
+                           ModuleFormat::kHlo);
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloModuleProto proto = (*module)->ToProto();
+  for (HloComputationProto& computation : *proto.mutable_computations()) {
+    for (HloInstructionProto& inst : *computation.mutable_instructions()) {
+      inst.clear_is_associative();
+    }
+  }
+  EXPECT_TRUE(ReadsAsProtoAndRoundTrips(proto.SerializeAsString()));
 }
 
 }  // namespace

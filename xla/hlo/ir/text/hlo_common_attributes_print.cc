@@ -96,12 +96,19 @@ class ComputationAttribute {
   bool with_body_;
 };
 
-// A link that does not follow right after another names its computation itself.
-bool NamesAsyncComputation(const HloInstruction& inst) {
-  return !inst.called_computations().empty() &&
-         (inst.opcode() == HloOpcode::kAsyncStart ||
-          inst.operand_count() == 0 || inst.operand(0) == nullptr ||
-          !inst.operand(0)->IsAsyncProducer());
+// The computation that a link names: that it calls, unless it follows right
+// after another, and that of its chain if it is read before the start.
+const HloComputation* NamedByAsyncLink(const HloInstruction& inst) {
+  const bool has_state = inst.opcode() != HloOpcode::kAsyncStart &&
+                         inst.operand_count() > 0 && inst.operand(0) != nullptr;
+  if (has_state && inst.operand(0)->IsAsyncProducer()) return nullptr;
+  if (!inst.called_computations().empty()) {
+    return inst.called_computations()[0];
+  }
+  return !has_state || async_segments::First(&inst)->opcode() ==
+                           HloOpcode::kAsyncStart
+             ? nullptr
+             : inst.async_wrapped_computation();
 }
 
 // Bodies are behind calls= but for those that OpenXLA has behind to_apply=.
@@ -118,7 +125,10 @@ void PrintCalledComputations(const HloInstruction& inst,
                              CanonicalNameMap* names) {
   using Mode = HloPrintOptions::PrintSubcomputationMode;
   const Mode mode = options.print_subcomputation_mode();
-  if (mode == Mode::kOff || !inst.has_called_computations()) return;
+  if (mode == Mode::kOff ||
+      (!inst.has_called_computations() && !inst.IsAsynchronous())) {
+    return;
+  }
   const HloOpcode opcode = inst.opcode();
   const bool sequential = opcode == HloOpcode::kWhile ||
                           opcode == HloOpcode::kConditional ||
@@ -154,8 +164,9 @@ void PrintCalledComputations(const HloInstruction& inst,
     case HloOpcode::kAsyncStart:
     case HloOpcode::kAsyncUpdate:
     case HloOpcode::kAsyncDone:
-      if (NamesAsyncComputation(inst) && !PrintsAsAsyncSugar(inst, options)) {
-        computations.One("calls", called[0]);
+      if (const HloComputation* wrapped = NamedByAsyncLink(inst);
+          wrapped != nullptr && !PrintsAsAsyncSugar(inst, options)) {
+        computations.One("calls", wrapped);
       }
       return;
     default:  // to_apply= for one computation, calls= for several.
