@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/async_in_place.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
@@ -108,6 +109,14 @@ const HloComputation* CalleeAround(const CallGraph& graph,
 }
 
 }  // namespace
+
+HloOrdering::HloOrdering(const HloModule* module)
+    : module_(module),
+      call_graph_(CallGraph::Build(module)),
+      has_async_computations_(
+          absl::c_any_of(module->computations(), [](const auto* computation) {
+            return computation->IsAsyncComputation();
+          })) {}
 
 // --- Order of instructions
 // -----------------------------------------------------
@@ -214,6 +223,44 @@ bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
   return ExecutesBefore(a_def, b_def);
 }
 
+std::vector<HloPosition> HloOrdering::PlacesTakenBy(
+    const HloValue& a, const HloValue& b, const HloDataflowAnalysis& dataflow,
+    const AliasInfo* alias_info) const {
+  std::vector<HloPosition> places;
+  const AliasInfo default_info;
+  AsyncInPlace in_place(dataflow,
+                        alias_info == nullptr ? default_info : *alias_info);
+  for (const HloPosition& position : a.positions()) {
+    const auto results =
+        in_place.ResultsInPlaceOf(position.instruction, position.index);
+    if (absl::c_any_of(results, [&](const HloPosition& result) {
+          return absl::c_linear_search(dataflow.GetValueSet(result).values(),
+                                       &b);
+        })) {
+      places.push_back(position);
+    }
+  }
+  return places;
+}
+
+bool HloOrdering::IsReadInside(const HloInstruction* inst,
+                               const ShapeIndex& index, const HloValue& value,
+                               const HloInstruction* def,
+                               const HloDataflowAnalysis& dataflow) const {
+  if (!has_async_computations_ || index.size() < 2) return false;
+  const AliasInfo default_info;
+  AsyncInPlace in_place(dataflow, default_info);
+  return absl::c_any_of(
+      in_place.OperationsWith(inst, index), [&](const HloInstruction* start) {
+        const HloComputation* wrapped = start->async_wrapped_computation();
+        return CalleeAround(*call_graph_, start, def) == wrapped &&
+               absl::c_any_of(value.positions(), [&](const HloPosition& place) {
+                 return place.instruction->opcode() == HloOpcode::kParameter &&
+                        place.instruction->parent() == wrapped;
+               });
+      });
+}
+
 bool HloOrdering::UseIsBeforeValueDefinition(
     const HloUse& use, const HloValue* used, const HloValue& value,
     const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
@@ -232,6 +279,11 @@ bool HloOrdering::UseIsBeforeValueDefinition(
       CalleeAround(*call_graph_, user, def) != nullptr) {
     return true;
   }
+  if (used != nullptr &&
+      IsReadInside(user->operand(use.operand_number), use.operand_index, *used,
+                   def, dataflow)) {
+    return true;
+  }
   // Operands of an asynchronous chain are read until it is done, but an update
   // makes a context of its own from the last one.
   const bool is_context =
@@ -240,7 +292,10 @@ bool HloOrdering::UseIsBeforeValueDefinition(
   const HloInstruction* end = user;
   if (const HloInstruction* link = AsyncLink(user)) {
     const HloInstruction* done = link->async_chain_done();
-    if (done != nullptr && !is_context &&
+    // What the chain runs is in order.
+    const bool is_inside =
+        used != nullptr && link != user && IsNestedIn(def, user->parent());
+    if (done != nullptr && !is_context && !is_inside &&
         (used == nullptr || !IsTakenWithState(*used, link))) {
       end = done;
     }
@@ -285,21 +340,40 @@ bool HloOrdering::LiveRangeStrictlyBefore(
     const HloValue& a, const HloValue& b, const HloDataflowAnalysis& dataflow,
     const AliasInfo* alias_info,
     bool use_is_always_before_def_in_same_instr) const {
-  if (!IsDefinedBefore(a, b) || a.live_out_of_module()) return false;
-  // A value that leaves a computation lives to its end.
-  for (const HloPosition& position : a.positions()) {
-    if (position.instruction->IsRoot() &&
-        IsNestedIn(b.defining_instruction(), position.instruction->parent())) {
+  auto ends_before = [&](absl::Span<const HloPosition> taken) {
+    auto is_taken = [&](HloInstruction* inst, const ShapeIndex& index) {
+      return absl::c_linear_search(taken, HloPosition{inst, index});
+    };
+    const HloInstruction* def = b.defining_instruction();
+    if (!IsDefinedBefore(a, b) &&
+        (a.defining_instruction() != def ||
+         !is_taken(a.instruction(), a.defining_index()))) {
       return false;
     }
-  }
-  for (const HloUse& use : a.GetUses()) {
-    if (!UseIsBeforeValueDefinition(use, &a, b, dataflow, alias_info,
-                                    use_is_always_before_def_in_same_instr)) {
-      return false;
+    // A value that leaves a computation lives to its end.
+    for (const HloPosition& position : a.positions()) {
+      if (position.instruction->IsRoot() &&
+          !is_taken(position.instruction, position.index) &&
+          IsNestedIn(def, position.instruction->parent()) &&
+          !IsReadInside(position.instruction, position.index, a, def,
+                        dataflow)) {
+        return false;
+      }
     }
-  }
-  return true;
+    return absl::c_all_of(a.GetUses(), [&](const HloUse& use) {
+      return is_taken(use.instruction->mutable_operand(use.operand_number),
+                      use.operand_index) ||
+             UseIsBeforeValueDefinition(use, &a, b, dataflow, alias_info,
+                                        use_is_always_before_def_in_same_instr);
+    });
+  };
+  if (a.live_out_of_module()) return false;
+  if (ends_before({})) return true;
+  if (!has_async_computations_) return false;
+  // Nobody else reads an operand where an asynchronous operation puts b.
+  const std::vector<HloPosition> taken =
+      PlacesTakenBy(a, b, dataflow, alias_info);
+  return !taken.empty() && ends_before(taken);
 }
 
 bool HloOrdering::MayInterfere(const HloValue& a, const HloValue& b,

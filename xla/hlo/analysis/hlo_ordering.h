@@ -35,8 +35,7 @@ namespace xla {
 // O(depth), and queries the subclass once or twice.
 class HloOrdering {
  public:
-  explicit HloOrdering(const HloModule* module)
-      : module_(module), call_graph_(CallGraph::Build(module)) {}
+  explicit HloOrdering(const HloModule* module);
   virtual ~HloOrdering() = default;
 
   // How a is ordered relative to b.
@@ -105,9 +104,20 @@ class HloOrdering {
   std::unique_ptr<CallGraph> call_graph_;
 
  private:
+  bool has_async_computations_;
   // Whether `inst` is in `computation` or called only from there.
   bool IsNestedIn(const HloInstruction* inst,
                   const HloComputation* computation) const;
+  // Where a state has `a` as an operand and `b` as the result that takes its
+  // place.
+  std::vector<HloPosition> PlacesTakenBy(const HloValue& a, const HloValue& b,
+                                         const HloDataflowAnalysis& dataflow,
+                                         const AliasInfo* alias_info) const;
+  // Whether `value` is there as an operand in the state of an operation that
+  // runs `def`: its uses in there say what the operation does with it.
+  bool IsReadInside(const HloInstruction* inst, const ShapeIndex& index,
+                    const HloValue& value, const HloInstruction* def,
+                    const HloDataflowAnalysis& dataflow) const;
   // `used` is the value whose use it is; null if only the use is known.
   bool UseIsBeforeValueDefinition(
       const HloUse& use, const HloValue* used, const HloValue& value,

@@ -568,5 +568,85 @@ ENTRY e {
   EXPECT_TRUE(Interfere("v", "between"));
 }
 
+// The operand that is updated in place ends where its state has the result.
+TEST_F(HloOrderingTest, OperandsInPlaceOfResults) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+first { a = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT n1 = f32[4] dynamic-update-slice(a, b, i) }
+second { a = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT n2 = f32[4] dynamic-update-slice(a, b, i) }
+body {
+  s = (f32[2], s32[], ((f32[4], f32[2], s32[]), f32[4], u32[])) parameter(0)
+  b = f32[2] get-tuple-element(s), index=0
+  i = s32[] get-tuple-element(s), index=1
+  run = ((f32[4], f32[2], s32[]), f32[4], u32[]) get-tuple-element(s), index=2
+  d = f32[4] async-done(run), calls=first
+  late = f32[4] negate(d)
+  q = ((f32[4], f32[2], s32[]), f32[4], u32[]) async-start(late, b, i), calls=second
+  ROOT t = (f32[2], s32[], ((f32[4], f32[2], s32[]), f32[4], u32[])) tuple(b, i, q)
+}
+condition {
+  s = (f32[2], s32[], ((f32[4], f32[2], s32[]), f32[4], u32[])) parameter(0)
+  ROOT c = pred[] custom-call(s), custom_call_target="foo"
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  x = f32[4] exponential(p)
+  start = ((f32[4], f32[2], s32[]), f32[4], u32[]) async-start(x, b, i), calls=first
+  tuple = (f32[2], s32[], ((f32[4], f32[2], s32[]), f32[4], u32[])) tuple(b, i, start)
+  w = (f32[2], s32[], ((f32[4], f32[2], s32[]), f32[4], u32[])) while(tuple), condition=condition, body=body
+  g = ((f32[4], f32[2], s32[]), f32[4], u32[]) get-tuple-element(w), index=2
+  ROOT done = f32[4] async-done(g), calls=first
+})");
+  for (const char* loop : {"s", "w"}) {
+    EXPECT_FALSE(Interfere(Value(loop, {2, 0, 0}), Value(loop, {2, 1})));
+    // Others are read until the operation is done.
+    EXPECT_TRUE(Interfere(Value("b"), Value(loop, {2, 1})));
+  }
+  EXPECT_FALSE(Interfere("x", "n1"));
+  EXPECT_FALSE(Interfere("late", "n2"));
+}
+
+// What an operation of the module's does with an operand is told by the uses in
+// there.
+TEST_F(HloOrderingTest, AsyncLoopThatTakesAnOperand) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+turn {
+  s = (f32[4]) parameter(0)
+  x = f32[4] get-tuple-element(s), index=0
+  y = f32[4] sine(x)
+  ROOT t = (f32[4]) tuple(y)
+}
+again {
+  s.1 = (f32[4]) parameter(0)
+  ROOT c = pred[] custom-call(s.1), custom_call_target="foo"
+}
+wrapped {
+  a = (f32[4]) parameter(0)
+  ROOT w = (f32[4]) while(a), condition=again, body=turn
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  x.1 = f32[4] exponential(p)
+  in = (f32[4]) tuple(x.1)
+  start = (((f32[4])), (f32[4]), u32[]) async-start(in), calls=wrapped
+  between = f32[4] sine(p)
+  done = (f32[4]) async-done(start), calls=wrapped
+  g = f32[4] get-tuple-element(done), index=0
+  ROOT r = (f32[4], f32[4]) tuple(g, between)
+})");
+  EXPECT_FALSE(Interfere(Value("x.1"), Value("s", {0})));
+  EXPECT_FALSE(Interfere(Value("x.1"), Value("w", {0})));
+  EXPECT_TRUE(Interfere("x.1", "between"));
+}
+
 }  // namespace
 }  // namespace xla

@@ -27,14 +27,14 @@ BufferClasses::BufferClasses(const HloDataflowAnalysis& dataflow,
       alias_info_(alias_info),
       sites_(sites),
       line_(line),
-      intervals_(dataflow, sites, line) {
+      intervals_(dataflow, alias_info, sites, line) {
   parents_.resize(sites.num_nodes());
   std::iota(parents_.begin(), parents_.end(), 0);
   for (const auto& [a, b] : sites.united) Unite(a, b);
 }
 
 bool BufferClasses::TryCoalesce(const CopySite& site) {
-  const int32_t a = Find(site.source);
+  const int32_t a = Find(site.start_copy >= 0 ? site.start_copy : site.source);
   const int32_t b = Find(site.copy);
   if (a == b) return true;
   const Class& first = classes_[a];

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "xla/hlo/analysis/async_in_place.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
@@ -14,6 +15,13 @@
 namespace xla {
 namespace {
 
+// The part of an operand that an operation that runs holds.
+struct HeldOperand {
+  HloInstruction* start;
+  int64_t number;
+  ShapeIndex index;
+};
+
 class SiteFinder {
  public:
   SiteFinder(const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info,
@@ -22,7 +30,8 @@ class SiteFinder {
       : dataflow_(dataflow),
         alias_info_(alias_info),
         threads_(threads),
-        with_new_(with_new) {
+        with_new_(with_new),
+        in_place_(dataflow, alias_info, UseToCopyFor) {
     found_.num_values = static_cast<int32_t>(dataflow.value_count());
   }
 
@@ -38,6 +47,7 @@ class SiteFinder {
         AddInstruction(inst);
       }
     }
+    for (CopySite& site : found_.sites) ReadCopyOfStart(&site);
     return std::move(found_);
   }
 
@@ -57,6 +67,11 @@ class SiteFinder {
     if (!dataflow_.HasValues(inst)) return nullptr;
     const auto& values = dataflow_.GetValueSet(inst, index).values();
     return values.size() == 1 ? values[0] : nullptr;
+  }
+  // An operand that is, in a state, where the result is: that one's copies are
+  // its own.
+  bool IsInPlace(const HloInstruction* inst, const ShapeIndex& index) {
+    return !in_place_.ResultsInPlaceOf(inst, index).empty();
   }
   static int32_t NodeOf(const HloValue* value) {
     return static_cast<int32_t>(value->id());
@@ -87,6 +102,9 @@ class SiteFinder {
   // Whether the copy is to be made at the end of the computation.
   bool AddResult(HloComputation* computation, const ShapeIndex& index,
                  int32_t node);
+  // The operand that the operation returns, as it is, at `index` of its state.
+  std::optional<HeldOperand> ReturnedOperand(HloInstruction* start,
+                                             ShapeIndex index) const;
   // If the part of `holder` at `index` is an operand in the state of an
   // operation, adds a site for it before its start and returns its number.
   // `taker`: see CopySite.
@@ -100,6 +118,9 @@ class SiteFinder {
   // Returns the node of what arrives. `value` is the parameter's.
   int32_t AddParameter(HloInstruction* parameter, const ShapeIndex& index,
                        const HloValue* value);
+  // What the site copies in an operation that runs asynchronously is, if it is
+  // copied before the start, that copy.
+  void ReadCopyOfStart(CopySite* site) const;
   void SortResults(HloComputation* computation,
                    absl::Span<const HloValue* const> overwritten);
 
@@ -107,6 +128,7 @@ class SiteFinder {
   const AliasInfo& alias_info_;
   const absl::flat_hash_set<absl::string_view>& threads_;
   const bool with_new_;
+  AsyncInPlace in_place_;
   CopySites found_;
 };
 
@@ -140,13 +162,6 @@ void SiteFinder::AddExisting(HloInstruction* copy) {
   site.copy = NodeOf(result);
   Add(std::move(site));
 }
-
-// The part of an operand that an operation that runs holds.
-struct HeldOperand {
-  HloInstruction* start;
-  int64_t number;
-  ShapeIndex index;
-};
 
 // The operand that the chain of `link` holds as the one with that number, if it
 // was bound in the same computation.
@@ -202,6 +217,18 @@ std::optional<HeldOperand> OperandInState(HloInstruction* start,
   }
 }
 
+std::optional<HeldOperand> SiteFinder::ReturnedOperand(HloInstruction* start,
+                                                       ShapeIndex index) const {
+  if (start->opcode() != HloOpcode::kAsyncStart || index.front() != 1) {
+    return std::nullopt;
+  }
+  index.pop_front();
+  auto [returned, part] = FollowTuplesToTheEnd(
+      start->async_wrapped_computation()->root_instruction(), std::move(index));
+  if (returned->opcode() != HloOpcode::kParameter) return std::nullopt;
+  return HeldOperand{start, returned->parameter_number(), std::move(part)};
+}
+
 // What runs goes on reading the memory that it was started with, so a copy of
 // an operand made later, where a loop or a result takes the state, would come
 // too late: it has to be made before the start. From the part outward, the
@@ -219,8 +246,9 @@ std::optional<int32_t> SiteFinder::AddBeforeStart(HloInstruction* holder,
     state.pop_back();
     const HloValue* whole = ValueAt(holder, state);
     if (whole == nullptr || !whole->defining_index().empty()) continue;
-    const auto operand =
-        OperandInState(whole->defining_instruction(), in_state);
+    HloInstruction* link = whole->defining_instruction();
+    auto operand = OperandInState(link, in_state);
+    if (!operand.has_value()) operand = ReturnedOperand(link, in_state);
     if (!operand.has_value()) continue;
     const auto& [start, number, part] = *operand;
     HloUse use(start, number, part);
@@ -251,19 +279,10 @@ std::optional<int32_t> SiteFinder::AddBeforeStart(HloInstruction* holder,
 
 void SiteFinder::AddOperand(HloInstruction* inst, int64_t number,
                             const ShapeIndex& index, int32_t node) {
-  // What runs asynchronously is one instruction; copies are made before it
-  // starts.
-  while (inst->parent()->IsAsyncComputation()) {
-    const HloInstruction* operand = inst->operand(number);
-    const std::optional<HloInstruction*> start =
-        inst->parent()->GetUniqueCaller(HloOpcode::kAsyncStart);
-    if (operand->opcode() != HloOpcode::kParameter || !start.has_value() ||
-        operand->parameter_number() >= (*start)->operand_count()) {
-      return;
-    }
-    number = operand->parameter_number();
-    inst = *start;
-  }
+  const std::optional<HloUse> place = UseToCopyFor(HloUse(inst, number, index));
+  if (!place.has_value()) return;
+  inst = place->instruction;
+  number = place->operand_number;
   const HloValue* source = ValueAt(inst->operand(number), index);
   HloUse use(inst, number, index);
   if (source == nullptr || NodeOf(source) == node ||
@@ -348,6 +367,33 @@ int32_t SiteFinder::AddParameter(HloInstruction* parameter,
   return found_.sites[id].source;
 }
 
+void SiteFinder::ReadCopyOfStart(CopySite* site) const {
+  if (site->source >= found_.num_values) return;
+  const HloValue* source = &dataflow_.GetValue(site->source);
+  const HloComputation* computation = site->computation;
+  while (site->start_copy < 0) {
+    // Of an asynchronous computation, the start is the first.
+    const auto callers =
+        dataflow_.call_graph().GetNode(computation).caller_callsites();
+    if (callers.empty()) return;
+    HloInstruction* caller = callers[0].instruction();
+    computation = caller->parent();
+    if (caller->opcode() != HloOpcode::kAsyncStart) continue;
+    for (int64_t i = 0; i < caller->operand_count(); ++i) {
+      for (const auto& [index, values] :
+           dataflow_.GetInstructionValueSet(caller->operand(i))) {
+        auto copy = found_.of_use.find(HloUse(caller, i, index));
+        // Of several, one that lives on in the state.
+        if (copy != found_.of_use.end() &&
+            absl::c_linear_search(values.values(), source) &&
+            (site->start_copy < 0 || found_.sites[copy->second].is_in_state)) {
+          site->start_copy = found_.NodeOf(copy->second);
+        }
+      }
+    }
+  }
+}
+
 // Results are copied one after the other: what one reads must not have been
 // overwritten by another, so that (a, b, c) -> (new, a, b) starts with the last
 // one. A cycle keeps the copy of a parameter. `overwritten`, by result: the
@@ -429,6 +475,7 @@ void SiteFinder::AddWhile(HloInstruction* loop) {
             arrives->defining_instruction() != state) {
           return;
         }
+        if (IsInPlace(loop, index)) return;
         const int32_t node = NodeOf(result);
         AddOperand(loop, 0, index, node);
         if (const HloValue* value = ValueAt(tested, index)) {
@@ -445,7 +492,8 @@ void SiteFinder::AddConditional(HloInstruction* conditional) {
       conditional->shape(), [&](const Shape& shape, const ShapeIndex& index) {
         const HloValue* result = ValueAt(conditional, index);
         if (!shape.IsArray() || result == nullptr ||
-            result->defining_instruction() != conditional) {
+            result->defining_instruction() != conditional ||
+            IsInPlace(conditional, index)) {
           return;
         }
         for (HloComputation* branch : conditional->branch_computations()) {
@@ -493,6 +541,27 @@ bool ReadsContext(const HloUse& use) {
   return use.instruction->opcode() == HloOpcode::kAsyncUpdate &&
          use.operand_number == 0 && !use.operand_index.empty() &&
          use.operand_index.front() >= 2;
+}
+
+std::optional<HloUse> UseToCopyFor(HloUse use) {
+  while (use.instruction->parent()->IsAsyncComputation()) {
+    const HloComputation* computation = use.instruction->parent();
+    const HloInstruction* operand =
+        use.instruction->operand(use.operand_number);
+    if (operand->opcode() != HloOpcode::kParameter ||
+        operand->user_count() > 1 || operand->IsRoot()) {
+      return use;
+    }
+    const std::optional<HloInstruction*> start =
+        computation->GetUniqueCaller(HloOpcode::kAsyncStart);
+    if (!start.has_value() ||
+        operand->parameter_number() >= (*start)->operand_count()) {
+      return std::nullopt;
+    }
+    use.operand_number = operand->parameter_number();
+    use.instruction = *start;
+  }
+  return use;
 }
 
 CopySites FindCopySites(

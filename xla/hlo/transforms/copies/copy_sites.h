@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_COPIES_COPY_SITES_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -50,6 +51,9 @@ struct CopySite {
   // Nodes (see CopySites): what is copied, and the copy.
   int32_t source = -1;
   int32_t copy = -1;
+  // The copy of the source that is made before the start of the asynchronous
+  // operation that the site is in, and read instead; -1: none.
+  int32_t start_copy = -1;
   // When the copy reads and writes; set by ExecutionLine.
   int64_t read = -1;
   int64_t write = -1;
@@ -92,6 +96,12 @@ bool ArrivesInState(const HloDataflowAnalysis& dataflow, const HloValue& value,
 // Whether an update reads a context, which is the chain's own and which it may
 // overwrite by the next one.
 bool ReadsContext(const HloUse& use);
+
+// Where a copy of what is updated in place at `use`, in an operation that runs
+// asynchronously, is made: before its start. The use itself if that is in none,
+// or in one that reads its operand elsewhere, too, or computes it; null if
+// there is no place.
+std::optional<HloUse> UseToCopyFor(HloUse use);
 
 // Finds the sites of the computations of `execution_threads` (empty: all) that
 // the entry reaches through control flow. Without `with_new`, only kExisting

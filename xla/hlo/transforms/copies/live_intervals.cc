@@ -55,8 +55,12 @@ bool OnlyPassesOperand(const HloUse& use) {
 }  // namespace
 
 LiveIntervals::LiveIntervals(const HloDataflowAnalysis& dataflow,
+                             const AliasInfo& alias_info,
                              const CopySites& sites, const ExecutionLine& line)
-    : dataflow_(dataflow), sites_(sites), line_(line) {
+    : dataflow_(dataflow),
+      sites_(sites),
+      line_(line),
+      in_place_(dataflow, alias_info, UseToCopyFor) {
   dataflow.module().input_output_alias_config().ForEachAlias(
       [&](const ShapeIndex&, const HloInputOutputAliasConfig::Alias& alias) {
         aliased_.insert({alias.parameter_number, alias.parameter_index});
@@ -216,6 +220,9 @@ void LiveIntervals::AddUses(const HloValue& value, Time start,
                      !ArrivesInState(dataflow_, value, *reader))) {
       continue;
     }
+    if (IsInPlace(reader->operand(use.operand_number), use.operand_index)) {
+      continue;
+    }
     auto site = sites_.of_use.find(use);
     if (site != sites_.of_use.end()) {
       time = sites_.sites[site->second].read;
@@ -232,7 +239,10 @@ void LiveIntervals::AddUses(const HloValue& value, Time start,
 void LiveIntervals::AddResults(const HloValue& value, Time start,
                                std::vector<LiveInterval>* intervals) const {
   for (const HloPosition& position : value.positions()) {
-    if (!position.instruction->IsRoot()) continue;
+    if (!position.instruction->IsRoot() ||
+        IsInPlace(position.instruction, position.index)) {
+      continue;
+    }
     const HloComputation* computation = position.instruction->parent();
     const ExecutionLine::Span* span = line_.Find(computation);
     if (span == nullptr) continue;
@@ -247,7 +257,10 @@ void LiveIntervals::AddResults(const HloValue& value, Time start,
 std::vector<LiveInterval> LiveIntervals::OfValue(const HloValue& value) const {
   const Time start = StartOf(value);
   if (start < 0) return {};
-  std::vector<LiveInterval> intervals = {{start, start}};
+  std::vector<LiveInterval> intervals;
+  if (!IsInPlace(value.defining_instruction(), value.defining_index())) {
+    intervals.push_back({start, start});
+  }
   AddUses(value, start, &intervals);
   AddResults(value, start, &intervals);
   const HloInstruction* def = value.defining_instruction();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/async_in_place.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
@@ -33,13 +35,17 @@ struct LiveInterval {
 //
 // A value from outside of a loop that is read in it lives through all of it; of
 // a conditional, only in the branches that read it, up to the last read there.
-// What an asynchronous chain reads or computes lives until it is done.
+// What an asynchronous chain reads or computes lives until it is done. An
+// operand that it updates in place does not live in its state: there is nobody
+// who reads it but for the result that is there.
 class LiveIntervals {
  public:
-  LiveIntervals(const HloDataflowAnalysis& dataflow, const CopySites& sites,
+  LiveIntervals(const HloDataflowAnalysis& dataflow,
+                const AliasInfo& alias_info, const CopySites& sites,
                 const ExecutionLine& line);
 
-  // Disjoint; at least one for what is on the line. O(uses * depth of calls).
+  // Disjoint; none if it only is where the result of an asynchronous operation
+  // is, or off the line. O(uses * depth of calls).
   std::vector<LiveInterval> OfValue(const HloValue& value) const;
   std::vector<LiveInterval> OfCopy(const CopySite& site) const;
 
@@ -58,6 +64,10 @@ class LiveIntervals {
   // When a loop, or the caller of a computation that returns it, takes the
   // part of the state there; -1 if it stays what it is.
   Time TakenAt(const AsyncStatePlace& place, const ShapeIndex& part) const;
+  // Whether a state has its operand there where a result is.
+  bool IsInPlace(const HloInstruction* inst, const ShapeIndex& index) const {
+    return !in_place_.ResultsInPlaceOf(inst, index).empty();
+  }
   // With the holds of the chains that run what the computation does.
   std::vector<LiveInterval> WithHolds(
       const HloComputation* computation,
@@ -74,6 +84,7 @@ class LiveIntervals {
   const HloDataflowAnalysis& dataflow_;
   const CopySites& sites_;
   const ExecutionLine& line_;
+  mutable AsyncInPlace in_place_;
   // Parts of the entry's parameters that a result is aliased to.
   absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_;
   mutable absl::flat_hash_map<std::pair<const HloInstruction*, ShapeIndex>,
