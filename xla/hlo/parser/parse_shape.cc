@@ -235,8 +235,8 @@ bool ValueParser::ParseDimensions(IntVector* sizes,
 
 // Sizes in bytes must fit in 63 bits, even without the dimensions of size 0.
 bool ValueParser::CheckSize(Loc start, const Shape& shape) {
-  constexpr int64_t kMaxElementBytes = 16;
-  int64_t most = std::numeric_limits<int64_t>::max() / kMaxElementBytes;
+  int64_t most = std::numeric_limits<int64_t>::max() /
+                 primitive_util::ByteWidth(shape.element_type());
   for (int64_t size : shape.dimensions()) {
     if (size == Shape::kUnboundedSize || size == 0) continue;
     most /= size;

@@ -106,8 +106,15 @@ TEST(ParseShapeTest, RefusesBadShapes) {
   EXPECT_THAT(error("f32[8]{0:S(1)T(8)}"), HasSubstr("in this order"));
   EXPECT_THAT(error("f32[8]{0:#(f32)}"), HasSubstr("integer type"));
   EXPECT_THAT(error("b(token[])"), HasSubstr("a buffer holds an array"));
-  EXPECT_THAT(error("f32[4611686018427387904,8]"),
+  // What counts is the size in bytes.
+  EXPECT_THAT(error("f32[2305843009213693952]"),
               HasSubstr("too many elements"));
+  EXPECT_THAT(error("f32[4611686018427387904,8,0]"),
+              HasSubstr("too many elements"));
+  for (absl::string_view large :
+       {"f32[2305843009213693951]", "pred[9223372036854775807,0]"}) {
+    EXPECT_TRUE(ParseShape(large).ok()) << large;
+  }
 }
 
 TEST(ParseShapeTest, DeepNestingIsAnErrorAndNoCrash) {
