@@ -258,12 +258,20 @@ class Writer {
   };
 
   Operation NewOperation() {
-    const bool has_two = Draw(2) == 0;
+    const size_t kind = Draw(4);
+    const bool has_two = kind > 0;
     const std::string callee = Name("runs");
-    absl::StrAppend(&computations_, callee, " {\n  a = f32[4] parameter(0)\n",
-                    has_two ? "  b = f32[4] parameter(1)\n"
-                              "  ROOT r = f32[4] subtract(a, b)\n}\n"
-                            : "  ROOT r = f32[4] negate(a)\n}\n");
+    std::string text =
+        absl::StrCat(callee, " {\n  a = f32[4] parameter(0)\n",
+                     has_two ? "  b = f32[4] parameter(1)\n" : "");
+    if (kind < 2) {
+      absl::StrAppend(&text, has_two ? "  ROOT r = f32[4] subtract(a, b)\n}\n"
+                                     : "  ROOT r = f32[4] negate(a)\n}\n");
+    } else {
+      // In place.
+      absl::StrAppend(&text, Fused("ROOT r", "a", "b"), "}\n");
+    }
+    absl::StrAppend(&computations_, text);
     return {has_two ? "((f32[4], f32[4]), f32[4], u32[])"
                     : "((f32[4]), f32[4], u32[])",
             ", calls=" + callee, has_two};
