@@ -25,9 +25,9 @@ struct MissingCopy {
 // Runs a scheduled module on labeled memory: every instruction marks the bytes
 // of its results with their values, and every read checks that the bytes of the
 // operand still bear its mark. Loops run twice, and what follows a
-// conditional runs on what any of its branches may leave. Does not use live ranges, and thus checks these too. It
-// does not detect an instruction that must not overwrite its own operand
-// (CheckBufferAssignment does).
+// conditional runs on what any of its branches may leave. Does not use live
+// ranges, and thus checks these too. It does not detect an instruction that
+// must not overwrite its own operand (CheckBufferAssignment does).
 //
 // Internal error, naming the instruction and the value, for a read of bytes
 // overwritten by a value of another HloBuffer, and for values that must be in
