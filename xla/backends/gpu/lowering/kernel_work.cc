@@ -445,8 +445,7 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
   Iterations(begin, start, 0, together, mask, weight);
   Join();
   // The first iterations find sectors that nobody has read; one in the middle
-  // is the steady state. Its work is weighted by the number of iterations it
-  // stands for, and its share of the critical path is added as often.
+  // is the steady state, and stands for all others in work and critical path.
   const double rest = static_cast<double>(trips - together) / together;
   const Time before = now_;
   const int64_t middle = std::min(trips / 2, trips - together);
