@@ -70,16 +70,17 @@ std::optional<T> NanWithPayload(uint64_t payload, bool negative) {
   }
 }
 
-// The number that `text` spells; nullopt if it overflows. Types shorter than
-// f32 are rounded from a double, in which f16 and all shorter ones are exact.
+// The number that `text` spells; nullopt if it overflows. Rounded to a double
+// first, and by way of f32 to 16 bits: not always the nearest number, but the
+// one that XLA reads.
 template <typename T>
 std::optional<T> FloatFromText(absl::string_view text) {
-  using Wide = std::conditional_t<std::is_same_v<T, float>, float, double>;
-  Wide value = 0;
+  double value = 0;
   absl::from_chars_result result =
       absl::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() && std::fabs(value) > 1) return std::nullopt;
-  T narrow = static_cast<T>(value);
+  using Step = std::conditional_t<sizeof(T) == 2, float, double>;
+  T narrow = static_cast<T>(static_cast<Step>(value));
   if constexpr (kIsNativeFloat<T>) {
     if (!std::isfinite(narrow)) return std::nullopt;
   } else {

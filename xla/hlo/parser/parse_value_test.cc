@@ -243,6 +243,23 @@ TEST(ParseLiteralTest, FloatsOutOfRange) {
   EXPECT_EQ(LiteralRoundTrip("bf16[] 3.38953e+38"), "bf16[] 3.39e+38");
 }
 
+// To f64 first, and to f32 on the way to 16 bits, as XLA rounds: what a step
+// leaves right between two numbers the next one rounds to even.
+TEST(ParseLiteralTest, FloatsAreRoundedInSteps) {
+  EXPECT_EQ(LiteralRoundTrip("f32[] 1.00000005960464477539062500001"),
+            "f32[] 1");
+  EXPECT_EQ(LiteralRoundTrip("f32[] 1.0000000596046449"), "f32[] 1.00000012");
+  EXPECT_EQ(LiteralRoundTrip("bf16[] 1.00390626"), "bf16[] 1");
+  EXPECT_EQ(LiteralRoundTrip("bf16[] 1.003907"), "bf16[] 1.008");
+  EXPECT_EQ(LiteralRoundTrip("f16[] 1.00048829"), "f16[] 1");
+  EXPECT_EQ(LiteralRoundTrip("f8e4m3fn[] 1.0625000001"), "f8e4m3fn[] 1.12");
+  for (absl::string_view text :
+       {"f16[] 65519.9999999",
+        "f32[] 3.40282356779733661637539395458142568447e38"}) {
+    EXPECT_THAT(LiteralRoundTrip(text), HasSubstr("out of range")) << text;
+  }
+}
+
 TEST(ParseLiteralTest, NanPayloads) {
   auto bits = [](absl::string_view text) -> uint32_t {
     auto literal = ParseLiteral(text);
