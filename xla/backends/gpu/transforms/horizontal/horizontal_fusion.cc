@@ -120,6 +120,9 @@ class Sets {
   std::vector<HloInstruction*> SetFrom(
       const std::vector<HloInstruction*>& kernels, size_t first) {
     std::vector<HloInstruction*> set = {kernels[first]};
+    // Has the set's sums for its first member, which stands for all of them
+    // where the budget is asked: the set is merged only in the end.
+    FusionInfoCache cache(device_);
     taken_.insert(kernels[first]);
     int64_t parameters = 1 + kernels[first]->operand_count();
     const size_t end = std::min(kernels.size(), first + kWindow);
@@ -130,10 +133,16 @@ class Sets {
       if (taken_.contains(kernel) ||
           parameters + more > MaxOperandsAndOutputsPerFusion() ||
           !ShapesCompatibleForMultiOutputFusion(*set[0], *kernel, device_) ||
-          !FusionFitsInBudget(*set[0], *kernel, device_) ||
+          !FusionFitsInBudget(*set[0], *kernel, device_,
+                              /*is_consumer_producer_fusion=*/false, &cache) ||
           !AreIndependent(set, kernel)) {
         continue;
       }
+      cache.Set(set[0],
+                cache.GetSharedMemoryUsage(*set[0]) +
+                    cache.GetSharedMemoryUsage(*kernel),
+                cache.GetNumUnnestedReductions(*set[0]) +
+                    cache.GetNumUnnestedReductions(*kernel));
       set.push_back(kernel);
       taken_.insert(kernel);
       parameters += more;
