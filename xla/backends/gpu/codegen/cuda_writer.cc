@@ -210,16 +210,19 @@ absl::Status Writer::One(const kir::Statement& statement,
   }
   if (const auto* half = statement.As<kir::ArriveWait>()) {
     const std::string barrier = Name(half->barrier);
-    if (!half->is_wait) {
-      Line(absl::StrCat("kir_mbarrier_arrive(", barrier, ");"));
-    } else {
-      Line(absl::StrCat("kir_mbarrier_wait(", barrier, ", phase_", barrier,
-                        "); phase_", barrier, " ^= 1;"));
+    std::string text =
+        half->is_wait ? absl::StrCat("kir_mbarrier_wait(", barrier, ", phase_",
+                                     barrier, "); phase_", barrier, " ^= 1;")
+                      : absl::StrCat("kir_mbarrier_arrive(", barrier, ");");
+    // Of a loop over some threads, only those count.
+    if (active != "true") {
+      text = absl::StrCat("if (", active, ") { ", text, " }");
     }
+    Line(text);
     return absl::OkStatus();
   }
   if (const auto* async = statement.As<kir::Async>()) {
-    return EmitAsync(*async);
+    return EmitAsync(*async, active);
   }
   return EmitExpr(*statement.As<kir::Expr>(), statement, active);
 }
@@ -491,7 +494,8 @@ std::string Writer::Condition(const kir::Argument& argument) {
              : absl::StrCat("(kir_to<float>(", Element(*operand), ") != 0)");
 }
 
-absl::Status Writer::EmitAsync(const kir::Async& async) {
+absl::Status Writer::EmitAsync(const kir::Async& async,
+                               const std::string& active) {
   switch (async.op) {
     case kir::Async::Op::kCommit:
       if (async.kind == kir::AsyncKind::kCp) Line("__pipeline_commit();");
@@ -512,7 +516,9 @@ absl::Status Writer::EmitAsync(const kir::Async& async) {
             "if (kir_thread() == 0) kir_mbarrier_init(", barrier, ", ",
             async.argument.has_value() ? Text(*async.argument) : "1", ");"));
       } else if (async.name == "arrive") {
-        Line(absl::StrCat("kir_mbarrier_arrive(", barrier, ");"));
+        Line(absl::StrCat(
+            active == "true" ? "" : absl::StrCat("if (", active, ") "),
+            "kir_mbarrier_arrive(", barrier, ");"));
       } else if (async.name == "wait_parity") {
         // Copies by one thread are complete when the block has met.
         Line("__syncthreads();");

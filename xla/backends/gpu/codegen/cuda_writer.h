@@ -81,7 +81,7 @@ class Writer {
   std::optional<kir::Operand> VectorPlace(const kir::Operand& operand,
                                           const std::string& index,
                                           int64_t width) const;
-  absl::Status EmitAsync(const kir::Async& async);
+  absl::Status EmitAsync(const kir::Async& async, const std::string& active);
   std::string ComputeType(kir::ElementType type) const;
   std::string Element(const kir::Operand& operand) const;
   std::string Load(const kir::Operand& operand, const std::string& type,
