@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -37,9 +38,11 @@
 // Callees are followed at their call sites, the branches of a conditional each
 // from the balance before it. Afterwards a list of pairs has the least balance
 // that a branch leaves: whether some way through the program has a recv waiting
-// depends on the least of all ways only, for each list by itself. The result
-// for a callee depends only on the balance at entry, by which it is memoized;
-// balances are clamped, so there are few different ones.
+// depends on the least of all ways only, for each list by itself. Conditionals
+// of one predicate take the same branch, so a computation that has several of
+// them is followed once for each branch. The result for a callee depends only
+// on the balance at entry, by which it is memoized; balances are clamped, so
+// there are few different ones.
 
 namespace xla::verifier {
 namespace {
@@ -49,6 +52,10 @@ constexpr absl::string_view kPairs = "_xla_send_recv_source_target_pairs";
 // More of one kind under way make no difference to what is found; the bound
 // keeps the states of nested calls few.
 constexpr int64_t kMaxCount = 16;
+
+// Ways through a computation, by the predicates that its conditionals share.
+// Further predicates count as those of one conditional.
+constexpr int64_t kMaxWays = 64;
 
 bool IsCollective(const HloInstruction& inst) {
   return (HloCollectiveInstruction::ClassOf(&inst) ||
@@ -152,6 +159,43 @@ class DeadlockCheck {
                        });
   }
 
+  // What chooses a branch.
+  struct Choice {
+    const HloInstruction* predicate;
+    int64_t branches;
+    bool is_shared;
+  };
+  using Taken = absl::flat_hash_map<const HloInstruction*, int64_t>;
+
+  // The choices of several conditionals, and the number of ways they make.
+  std::vector<Choice> SharedChoices(const HloComputation& computation,
+                                    int64_t* ways) const {
+    std::vector<Choice> choices;
+    for (const HloInstruction* inst :
+         module_.schedule().sequence(&computation).instructions()) {
+      if (inst->opcode() != HloOpcode::kConditional || !Communicates(*inst)) {
+        continue;
+      }
+      const auto seen = absl::c_find_if(choices, [&](const Choice& choice) {
+        return choice.predicate == inst->operand(0);
+      });
+      if (seen == choices.end()) {
+        choices.push_back({inst->operand(0), inst->branch_count(), false});
+      } else {
+        seen->branches =
+            std::max<int64_t>(seen->branches, inst->branch_count());
+        seen->is_shared = true;
+      }
+    }
+    std::vector<Choice> shared;
+    for (const Choice& choice : choices) {
+      if (!choice.is_shared || choice.branches > kMaxWays / *ways) continue;
+      *ways *= choice.branches;
+      shared.push_back(choice);
+    }
+    return shared;
+  }
+
   // Goes through the computation in its order, and through what it calls.
   absl::Status Follow(const HloComputation& computation, Balance* balance) {
     if (!communicates_.contains(&computation) ||
@@ -164,16 +208,33 @@ class DeadlockCheck {
       *balance = known->second;
       return absl::OkStatus();
     }
-    for (const HloInstruction* inst :
-         module_.schedule().sequence(&computation).instructions()) {
-      if (!Communicates(*inst)) continue;
-      TF_RETURN_IF_ERROR(Visit(*inst, balance));
+    int64_t ways = 1;
+    const std::vector<Choice> choices = SharedChoices(computation, &ways);
+    for (int64_t way = 0; way < ways; ++way) {
+      Taken taken;
+      int64_t rest = way;
+      for (const Choice& choice : choices) {
+        taken[choice.predicate] = rest % choice.branches;
+        rest /= choice.branches;
+      }
+      Balance after = key.second;
+      for (const HloInstruction* inst :
+           module_.schedule().sequence(&computation).instructions()) {
+        if (!Communicates(*inst)) continue;
+        TF_RETURN_IF_ERROR(Visit(*inst, taken, &after));
+      }
+      if (way == 0) {
+        *balance = std::move(after);
+      } else {
+        KeepLeast(after, balance);
+      }
     }
     followed_.emplace(key, *balance);
     return absl::OkStatus();
   }
 
-  absl::Status Visit(const HloInstruction& inst, Balance* balance) {
+  absl::Status Visit(const HloInstruction& inst, const Taken& taken,
+                     Balance* balance) {
     const bool is_transfer =
         inst.opcode() == HloOpcode::kSend || inst.opcode() == HloOpcode::kRecv;
     std::string pairs;
@@ -201,7 +262,12 @@ class DeadlockCheck {
       return absl::OkStatus();
     }
     if (inst.opcode() == HloOpcode::kConditional) {
-      return FollowBranches(inst, balance);
+      const auto way = taken.find(inst.operand(0));
+      if (way == taken.end()) return FollowBranches(inst, balance);
+      // Beyond the last branch that one runs.
+      const int64_t branch =
+          std::min<int64_t>(way->second, inst.branch_count() - 1);
+      return Follow(*inst.branch_computation(branch), balance);
     }
     for (const HloComputation* callee : inst.called_computations()) {
       TF_RETURN_IF_ERROR(Follow(*callee, balance));
