@@ -98,11 +98,11 @@ void HloValue::FindUsesAmong(const TupleReaders& readers) {
   absl::call_once(uses_found_, [&] { FindUses(readers); });
 }
 
-// A use reads memory. A tuple, or a get-tuple-element of another index, only
-// passes pointers on and is a position of the value instead. The exception is
-// the root of a computation: the value is read there even by a tuple, since
-// callers find it in the result; with elements known, only the operand that has
-// the value counts.
+// A use reads memory. A tuple, or a get-tuple-element where the value is a part
+// of the tuple, only passes pointers on. The exception is the root of a
+// computation: the value is read there even by a tuple, since callers find it
+// in the result; with elements known, only the operand that has the value
+// counts.
 void HloValue::FindUses(const TupleReaders& readers) const {
   // Roots that hand the value on: callers see it there.
   absl::flat_hash_set<const HloInstruction*> roots;

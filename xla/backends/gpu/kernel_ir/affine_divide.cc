@@ -267,9 +267,8 @@ AffineExpr AffineBuilder::MinMax(Op op, const AffineExpr& a,
   flatten(a);
   flatten(b);
   if (args.size() > 256) return Fail("index expression is too large");
-  // Who has been beaten beats nobody, so that one of several equal ones is
-  // left.
-  // Drops each argument that another one always beats.
+  // Drops each argument that another one always beats. An argument that has
+  // been beaten beats no other, so that one of several equal ones is left.
   std::sort(args.begin(), args.end());
   std::vector<bool> beaten(args.size(), false);
   for (size_t i = 0; i < args.size(); ++i) {
