@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -171,6 +173,18 @@ std::optional<int64_t> PartsOfSplit(const HloInstruction& reduce,
   }
   for (const HloInstruction* operand : reduce.operands()) {
     if (!IsRowMajor(operand->shape())) return std::nullopt;
+  }
+  // What the parts are padded to is less than twice as long, in the type of the
+  // result; its size in bytes has to fit in 63 bits.
+  const int64_t count = reduce.operand_count() / 2;
+  for (int64_t i = 0; i < count; ++i) {
+    const PrimitiveType type =
+        reduce.operand(count + i)->shape().element_type();
+    if (ShapeUtil::ElementsIn(reduce.operand(i)->shape()) >
+        std::numeric_limits<int64_t>::max() / 2 /
+            primitive_util::ByteWidth(type)) {
+      return std::nullopt;
+    }
   }
   for (const Shape* leaf : ShapeUtil::FlattenTupleShape(reduce.shape())) {
     if (!IsRowMajor(*leaf)) return std::nullopt;
