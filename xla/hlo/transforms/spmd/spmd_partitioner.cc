@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,11 +31,41 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/utils/manual_region.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
 #include "xla/shape_layout.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::spmd {
+namespace {
+
+// Sizes of shards are rounded up and halos come on top: what is as large as
+// that must still have a size in bytes that fits in 63 bits.
+absl::Status CheckSizes(const HloModule& module) {
+  constexpr int64_t kMaxBytes = int64_t{1} << 60;
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      RETURN_IF_ERROR(ShapeUtil::ForEachLeafShapeWithStatus(
+          inst->shape(),
+          [&](const Shape& shape, const ShapeIndex&) -> absl::Status {
+            if (!shape.IsArrayExcludingBuffer()) return absl::OkStatus();
+            int64_t left =
+                kMaxBytes / primitive_util::ByteWidth(shape.element_type());
+            for (int64_t size : shape.dimensions()) {
+              left /= std::max<int64_t>(size, 1);
+            }
+            if (left > 0) return absl::OkStatus();
+            return absl::InvalidArgumentError(
+                absl::StrCat(inst->name(), " is too large to be partitioned: ",
+                             ShapeUtil::HumanString(shape)));
+          }));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 SpmdPartitioner::SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
                                  SpmdPartitionerOptions options)
@@ -365,6 +396,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
                      " partitions of ", num_replicas_, " replicas"));
   }
   if (num_partitions_ == 1 || module->has_spmd_output_sharding()) return false;
+  RETURN_IF_ERROR(CheckSizes(*module));
   if (num_replicas_ > kMaxDevices / num_partitions_) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cannot partition for ", num_partitions_, " partitions of ",
