@@ -614,6 +614,33 @@ ENTRY e {
   EXPECT_FALSE(Interfere("late", "n2"));
 }
 
+// Whichever operation it is has to update the operand in place.
+TEST_F(HloOrderingTest, OperandsInPlaceOfSomeOperationsOnly) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+first { a = f32[4] parameter(0)
+  ROOT n1 = f32[4] fusion(a), kind=kLoop, calls=update }
+update { p.1 = f32[4] parameter(0)
+  v = f32[2] constant({1, 2})
+  z = s32[] constant(1)
+  ROOT u = f32[4] dynamic-update-slice(p.1, v, z) }
+second { a = f32[4] parameter(0)
+  ROOT n2 = f32[4] reverse(a), dimensions={0} }
+then { x.1 = f32[4] parameter(0)
+  ROOT q = ((f32[4]), f32[4], u32[]) async-start(x.1), calls=first }
+else { x.2 = f32[4] parameter(0)
+  ROOT q = ((f32[4]), f32[4], u32[]) async-start(x.2), calls=second }
+ENTRY e {
+  p = f32[4] parameter(0)
+  c = pred[] parameter(1)
+  x = f32[4] exponential(p)
+  y = f32[4] sine(p)
+  k = ((f32[4]), f32[4], u32[]) conditional(c, x, y), true_computation=then, false_computation=else
+  ROOT done = f32[4] async-done(k), calls=first
+})");
+  EXPECT_TRUE(Interfere(Value("k", {0, 0}), Value("k", {1})));
+}
+
 // What an operation of the module's does with an operand is told by the uses in
 // there.
 TEST_F(HloOrderingTest, AsyncLoopThatTakesAnOperand) {

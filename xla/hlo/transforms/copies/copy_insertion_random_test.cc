@@ -255,26 +255,40 @@ class Writer {
     std::string state;  // Its type.
     std::string calls;
     bool has_two_operands;
+    std::string thread;  // Of the start.
   };
 
   Operation NewOperation() {
-    const size_t kind = Draw(4);
+    const size_t kind = Draw(6);
     const bool has_two = kind > 0;
     const std::string callee = Name("runs");
-    std::string text =
-        absl::StrCat(callee, " {\n  a = f32[4] parameter(0)\n",
+    const std::string parameters =
+        absl::StrCat(" {\n  a = f32[4] parameter(0)\n",
                      has_two ? "  b = f32[4] parameter(1)\n" : "");
+    std::string text;
     if (kind < 2) {
-      absl::StrAppend(&text, has_two ? "  ROOT r = f32[4] subtract(a, b)\n}\n"
-                                     : "  ROOT r = f32[4] negate(a)\n}\n");
+      text = has_two ? "  ROOT r = f32[4] subtract(a, b)\n"
+                     : "  ROOT r = f32[4] negate(a)\n";
+    } else if (kind < 4) {
+      text = Fused("ROOT r", "a", "b");  // In place.
     } else {
-      // In place.
-      absl::StrAppend(&text, Fused("ROOT r", "a", "b"), "}\n");
+      // In place of an operand that is read, too: in a callee, or in another
+      // thread, where an operation may be several instructions.
+      text = absl::StrCat(Fused("u", "a", "b"),
+                          "  m = f32[4] reverse(a), dimensions={0}\n"
+                          "  ROOT r = f32[4] add(u, m)\n");
     }
-    absl::StrAppend(&computations_, text);
+    if (kind == 4) {
+      absl::StrAppend(&computations_, callee, "_f", parameters, text, "}\n");
+      text = absl::StrCat("  ROOT r = f32[4] call(a, b), to_apply=", callee,
+                          "_f\n");
+    }
+    absl::StrAppend(&computations_, callee, parameters, text, "}",
+                    kind == 5 ? ", execution_thread=\"x\"\n" : "\n");
     return {has_two ? "((f32[4], f32[4]), f32[4], u32[])"
                     : "((f32[4]), f32[4], u32[])",
-            ", calls=" + callee, has_two};
+            ", calls=" + callee, has_two,
+            kind == 5 ? ", async_execution_thread=\"x\"" : ""};
   }
 
   std::string Update(const Operation& op, const std::string& name,
@@ -288,7 +302,7 @@ class Writer {
     const bool updates = Draw(3) == 0;
     std::string text = absl::StrCat(
         "  ", name, updates ? "_s = " : " = ", op.state, " async-start(", a,
-        op.has_two_operands ? ", " + b : "", ")", op.calls, "\n");
+        op.has_two_operands ? ", " + b : "", ")", op.thread, op.calls, "\n");
     if (updates) absl::StrAppend(&text, Update(op, name, name + "_s"));
     return text;
   }
