@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout.h"
 #include "xla/layout_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -20,10 +21,11 @@ namespace {
 
 using Dimensions = std::vector<int64_t>;
 
+// The layout is an order of dimensions in some memory space, and nothing else.
 bool MayBeMerged(const Shape& shape) {
   return shape.IsArray() && shape.is_static() && shape.has_layout() &&
-         shape.layout().tiles().empty() &&
-         shape.layout().element_size_in_bits() == 0;
+         Layout::Equal().IgnoreMemorySpace()(
+             shape.layout(), Layout(shape.layout().minor_to_major()));
 }
 
 // The shape with one dimension for each group, at the same place in memory;
@@ -149,7 +151,7 @@ absl::StatusOr<bool> MergeDimensions(HloInstruction* dot) {
       dot->parent()->AddInstruction(HloInstruction::CreateDot(
           *product, Bitcast(*left, lhs), Bitcast(*right, rhs), merged,
           dot->precision_config()));
-  inner->set_metadata_ptr(dot->metadata_ptr());
+  dot->SetupDerivedInstruction(inner);
   RETURN_IF_ERROR(dot->parent()->ReplaceWithNewInstruction(
       dot, HloInstruction::CreateBitcast(dot->shape(), inner)));
   return true;
@@ -163,6 +165,8 @@ absl::StatusOr<bool> DotDimensionMerger::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // On the main thread they are one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (inst->opcode() != HloOpcode::kDot) continue;
       ASSIGN_OR_RETURN(const bool merged, MergeDimensions(inst));

@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -64,8 +65,8 @@ bool LiesAsMatrices(const Shape& shape,
 bool MayMove(const HloInstruction& value) {
   const Shape& shape = value.shape();
   return shape.IsArray() && shape.is_static() && shape.has_layout() &&
-         shape.layout().tiles().empty() &&
-         shape.layout().element_size_in_bits() == 0 &&
+         Layout::Equal().IgnoreMemorySpace()(
+             shape.layout(), Layout(shape.layout().minor_to_major())) &&
          !value.HasControlDependencies() && !value.has_sharding();
 }
 
@@ -142,6 +143,7 @@ absl::StatusOr<bool> Move(HloInstruction* update) {
   if (wanting == readers.end()) return false;
   const std::vector<int64_t> order =
       WantedOrder(*wanting->dot, wanting->operand);
+  if (InOrder(update->shape(), order) == update->shape()) return false;
   std::vector<HloInstruction*> operands(update->operands().begin(),
                                         update->operands().end());
   operands[0] = CopyInOrder(operands[0], order);
@@ -154,7 +156,7 @@ absl::StatusOr<bool> Move(HloInstruction* update) {
           ShapeUtil::MakeShapeWithDescendingLayoutAndSamePhysicalLayout(
               moved->shape()),
           moved));
-  // First, as a dot takes operands that nothing else reads with it.
+  // First: a dot that is replaced takes along operands that nothing else reads.
   RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
       update,
       HloInstruction::CreateUnary(update->shape(), HloOpcode::kCopy, moved)));
