@@ -20,7 +20,7 @@ namespace xla::gpu {
 // what it is of. So XLA:GPU does it, whatever memory that takes. Only kernels
 // that go through their operands element by element. Leaves alone: kernels of
 // several results, and whatever has control dependencies or a schedule.
-// O(instructions), but for fills, each of which is compared with all before it.
+// O(instructions log instructions).
 class CopyFusion : public HloModulePass {
  public:
   absl::string_view name() const override { return "copy-fusion"; }

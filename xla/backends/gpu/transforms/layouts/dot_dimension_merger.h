@@ -21,8 +21,8 @@ namespace xla::gpu {
 // which is how XLA:GPU decides what to fuse.
 //
 // Leaves alone: dots where the dimensions of a kind do not lie in memory as one
-// would, in both operands and the result; dynamic sizes, control dependencies
-// and shardings. O(instructions).
+// would, in both operands and the result; dynamic sizes, control dependencies,
+// shardings and asynchronous computations. O(instructions).
 class DotDimensionMerger : public HloModulePass {
  public:
   absl::string_view name() const override { return "dot-dimension-merger"; }
