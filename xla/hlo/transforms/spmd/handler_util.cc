@@ -22,8 +22,10 @@
 namespace xla::spmd {
 
 bool IsComputedAnywhere(const HloInstruction& hlo, int most) {
-  return most > 0 && hlo.IsElementwise() && hlo.operand_count() > 0 &&
-         hlo.shape().IsArray() && hlo.called_computations().empty() &&
+  // Random numbers are elementwise, but no two devices draw the same.
+  return most > 0 && hlo.IsElementwise() && !hlo.HasSideEffect() &&
+         hlo.operand_count() > 0 && hlo.shape().IsArray() &&
+         hlo.called_computations().empty() &&
          absl::c_all_of(hlo.operands(), [&](const HloInstruction* operand) {
            return operand->opcode() == HloOpcode::kIota ||
                   (operand->has_sharding() &&
