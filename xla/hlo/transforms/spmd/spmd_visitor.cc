@@ -318,13 +318,14 @@ HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
 
 HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,
                                                            int64_t index) {
-  const HloSharding& sharding =
-      GetPartitionedHlo(hlo->operand(index)).sharding();
-  if (hlo->operand(index)->opcode() == HloOpcode::kIota &&
-      sharding.IsTiledLeaf()) {
+  const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(index));
+  const HloSharding& sharding = operand.sharding();
+  if (sharding.IsTiledLeaf()) {
     return Operand(hlo, index, ReplicatedOnAllDims(sharding));
   }
-  return GetPartitionedHlo(hlo->operand(index)).Replicate().hlo();
+  return sharding.IsSingleDeviceLeaf()
+             ? Operand(hlo, index, HloSharding::Replicate())
+             : operand.Replicate().hlo();
 }
 
 void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
