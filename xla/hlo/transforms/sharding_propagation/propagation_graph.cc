@@ -166,8 +166,8 @@ void PropagationGraph::AddGroups() {
 }
 
 // One rule over all of them rather than one for each pair: the solver sees
-// every value of a loop's state at once, so that a sharding inside of the body
-// and another one at the initial value meet as equals, and no order of pairs
+// every value of a loop's state at once, so that a sharding inside the body and
+// another one at the initial value meet as equals, and no order of pairs
 // decides.
 void PropagationGraph::TieAll(const HloInstruction* inst,
                               const std::vector<const HloInstruction*>& values,

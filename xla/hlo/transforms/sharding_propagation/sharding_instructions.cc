@@ -191,10 +191,9 @@ absl::StatusOr<bool> ProcessShardingInstruction(
       const HloSharding::ShardGroup group = sharding.GetShardGroup();
       const bool grouped = !sharding.IsTuple() && sharding.IsShardGroup();
       if (grouped) sharding.ClearShardGroup();
-      // A call disappears if its operand may have its sharding: it has none
-      // yet, and is free to take one. Otherwise a copy keeps both shardings
-      // apart, as it does where dimensions are open, which the operand could
-      // not express.
+      // A call disappears if its operand has its sharding, or has none yet and
+      // is free to take one. Otherwise a copy keeps both shardings apart, as it
+      // does where dimensions are open, which the operand could not express.
       const std::vector<int64_t> open = UnspecifiedDims(*inst);
       const bool operand_may_take =
           open.empty() && !operand->has_sharding() && !sharding.IsUnknown() &&

@@ -197,7 +197,7 @@ class ColumnSorter {
   }
 
   // Step 6. Device i sorts the last size - half elements of column i - 1 with
-  // the first half of its own, keeps the largest `half` as the begin of its
+  // the first half of its own, keeps the largest `half` as the beginning of its
   // column, and gives the others back as the end of column i - 1. An odd size
   // makes the two parts differ by one element, which is why the halves are
   // counted from both ends.

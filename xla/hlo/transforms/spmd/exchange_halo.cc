@@ -200,9 +200,10 @@ std::optional<HloInstruction*> ExchangeHaloAndGetValidData(
       explicit_left_padding_on_full_shape + base_size, pad_value, b);
 }
 
-// Moves padding from the end of the array to its begin, by shifting every shard
-// by the size of the padding. f32[3] on 2 devices has shards [a b] and [c ?];
-// with a left halo of 1 and a right one of -1 they become [? a] and [b c].
+// Moves padding from the end of the array to its beginning, by shifting every
+// shard by the size of the padding. f32[3] on 2 devices has shards [a b] and
+// [c ?]; with a left halo of 1 and a right one of -1 they become [? a] and
+// [b c].
 HloInstruction* HaloExchangeToPadOnLeft(PartitionedHlo& original,
                                         absl::Span<const int64_t> dims) {
   HloInstruction* result = original.hlo();

@@ -177,8 +177,8 @@ std::optional<std::vector<std::vector<Piece>>> RoundsOf(
 // All pieces of a round have the size of the largest one. A shorter one gets
 // more elements of the sender's shard, from behind it as far as there are any,
 // else from before it. These arrive at their true places in the receiver's
-// shard, or outside of it: what they overwrite are the same elements, so no
-// piece spoils another.
+// shard, or outside it: what they overwrite are the same elements, so no piece
+// spoils another.
 PieceRound RoundOf(const std::vector<Piece>& pieces,
                    const TilesOfDevices& source, const TilesOfDevices& target) {
   const size_t rank = source.sizes.size();

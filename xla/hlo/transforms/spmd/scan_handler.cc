@@ -24,9 +24,9 @@
 
 // Scans. Along other dimensions than the scanned one, shards are scanned where
 // they are. A scan whose own dimension is cut is computed in two levels
-// (reduce-then-scan; Blelloch, Prefix sums and their applications, 1990) if its
-// step is associative and its outputs are the carries: each device computes the
-// total of its shard, the totals are gathered and scanned everywhere, which
+// (reduce-then-scan; Blelloch, "Prefix Sums and Their Applications", 1990) if
+// its step is associative and its outputs are the carries: each device computes
+// the total of its shard, the totals are gathered and scanned everywhere, which
 // gives each device the carry to start from, and then every device scans its
 // shard. Otherwise the tiles are moved to other dimensions, along which a scan
 // is local.
@@ -168,13 +168,8 @@ bool OutputsAreCarries(const Scan& scan) {
 struct Carries {
   std::vector<HloInstruction*> first, last;
 };
-// A scan in three steps (Blelloch, "Prefix Sums and Their Applications", 1990):
-// every device reduces its own slices, all devices scan the gathered totals,
-// and the scan of the shard then begins with the carry of the shard before it.
-// This needs the operation to be associative and a carry to be of the type of a
-// slice. The total begins with the first slice rather than with the initial
-// value, which would enter once for each device: it need not be neutral. Each
-// slice is read twice, and one slice per device is communicated.
+// Initial values would enter the totals once for each device, and need not be
+// neutral. Each slice is read twice, and one slice per device is communicated.
 Carries CarriesOfShards(const Scan& scan,
                         absl::Span<HloInstruction* const> inputs,
                         absl::Span<HloInstruction* const> inits,
