@@ -5,7 +5,6 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
-#include "xla/hlo/transforms/spmd/reshard_route.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
 
@@ -111,50 +110,6 @@ std::vector<HloSharding> ReadersOf(const HloInstruction& hlo) {
     }
   }
   return readers;
-}
-
-std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
-                                           int64_t index,
-                                           const HloSharding& sharding) {
-  const HloInstruction& operand = *reader.operand(index);
-  if (reader.opcode() != HloOpcode::kDot || !sharding.IsTiledLeaf() ||
-      !IsPriced(sharding)) {
-    return std::nullopt;
-  }
-  const auto contracted = [](const HloInstruction& dot, int64_t side) {
-    const DotDimensionNumbers& dims = dot.dot_dimension_numbers();
-    const auto& numbers = side == 0 ? dims.lhs_contracting_dimensions()
-                                    : dims.rhs_contracting_dimensions();
-    return std::vector<int64_t>(numbers.begin(), numbers.end());
-  };
-  const HloSharding gathered =
-      ReplicatedOnDims(sharding, contracted(reader, index));
-  if (gathered == sharding) return std::nullopt;
-  const int64_t kept = gathered.IsTiledLeaf() ? gathered.NumTiles() : 1;
-  const double addends = sharding.NumTiles() / kept;
-  double all_gathered = RouteBytes(operand.shape(), sharding, gathered);
-  double all_scattered = 0;
-  bool has_others = false;
-  for (const HloInstruction* user : operand.users()) {
-    if (user->opcode() != HloOpcode::kDot) continue;
-    const int64_t side = user->operand(0) == &operand ? 0 : 1;
-    if (ReplicatedOnDims(sharding, contracted(*user, side)) != gathered) {
-      continue;
-    }
-    const HloInstruction& other = *user->operand(1 - side);
-    bool is_cut = false;
-    for (int64_t d : contracted(*user, 1 - side)) {
-      is_cut |= ShardCountAtDim(other.sharding(), d) > 1;
-    }
-    if (!is_cut && user != &reader) return gathered;
-    has_others |= user != &reader;
-    all_gathered +=
-        ShapeSizeInBytes(MakePartitionedShape(other.shape(), other.sharding()));
-    all_scattered +=
-        (addends - 1) / addends * ShapeSizeInBytes(user->shape()) / kept;
-  }
-  if (!has_others || all_gathered >= all_scattered) return std::nullopt;
-  return gathered;
 }
 
 double MultiplyAdds(const HloInstruction& hlo,

@@ -48,13 +48,6 @@ std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
 // device needs the whole.
 std::vector<HloSharding> ReadersOf(const HloInstruction& hlo);
 
-// The sharding that other dots than `reader` bring its operand to, which has
-// `sharding`: without cuts along the dimensions that `reader` contracts, where
-// their other operand has none, or the sums of all of them would take more.
-std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
-                                           int64_t index,
-                                           const HloSharding& sharding);
-
 // An upper bound if windows meet padding.
 double MultiplyAdds(
     const HloInstruction& hlo,

@@ -264,8 +264,8 @@ absl::Status SpmdPartitioningVisitor::HandleDotHelper(
       DotFactorsOf(*hlo, dims_mapping, lhs.sharding(), rhs.sharding());
   f.result.addends = AddendsWanted(*hlo);
   // Not both: with one operand whole, the other need not be.
-  auto gathered_lhs = GatheredForDots(*hlo, 0, lhs.sharding());
-  auto gathered_rhs = GatheredForDots(*hlo, 1, rhs.sharding());
+  auto gathered_lhs = GatheredForDots(*hlo, 0);
+  auto gathered_rhs = GatheredForDots(*hlo, 1);
   if (gathered_lhs.has_value() != gathered_rhs.has_value()) {
     FactorTensor& shared = gathered_lhs.has_value() ? f.lhs : f.rhs;
     shared.readers.push_back(gathered_lhs.has_value()

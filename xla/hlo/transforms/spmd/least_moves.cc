@@ -40,6 +40,70 @@ double BytesMadeElsewhere(const HloInstruction& operand,
                   ShapeSizeInBytes(operand.shape()));
 }
 
+int64_t TilesOf(const HloSharding& sharding) {
+  return sharding.IsTiledLeaf() ? sharding.NumTiles() : 1;
+}
+
+std::vector<int64_t> Contracted(const HloInstruction& dot, int64_t side) {
+  const DotDimensionNumbers& dims = dot.dot_dimension_numbers();
+  const auto& numbers = side == 0 ? dims.lhs_contracting_dimensions()
+                                  : dims.rhs_contracting_dimensions();
+  return std::vector<int64_t>(numbers.begin(), numbers.end());
+}
+
+// Tiles of the result along dimensions that it has from its operand `side`.
+int64_t TilesFrom(const HloInstruction& dot, int64_t side) {
+  const DotDimensionNumbers& dims = dot.dot_dimension_numbers();
+  const int64_t batches = dims.lhs_batch_dimensions_size();
+  const int64_t rank = dot.shape().dimensions().size();
+  const int64_t from_lhs = dot.operand(0)->shape().dimensions().size() -
+                           dims.lhs_contracting_dimensions_size();
+  int64_t tiles = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool is_from_lhs = d < from_lhs;
+    if (d < batches || is_from_lhs == (side == 0)) {
+      tiles *= ShardCountAtDim(dot.sharding(), d);
+    }
+  }
+  return tiles;
+}
+
+// Whether `dot` might want `gathered` of an operand that has `sharding`:
+// without cuts along what is contracted. Where the result shall have more tiles
+// along the others, the operand rather exchanges some of its cuts for those.
+bool MayGather(const HloInstruction& dot, const HloInstruction& operand,
+               const HloSharding& sharding, const HloSharding& gathered) {
+  if (dot.opcode() != HloOpcode::kDot || dot.operand_count() != 2) return false;
+  const int64_t side = dot.operand(0) == &operand ? 0 : 1;
+  return ReplicatedOnDims(sharding, Contracted(dot, side)) == gathered &&
+         TilesFrom(dot, side) <= TilesOf(gathered);
+}
+
+DotsOfOperand DotsThatGather(const HloInstruction& operand,
+                             const HloSharding& sharding,
+                             const HloSharding& gathered) {
+  DotsOfOperand dots;
+  const int64_t kept = TilesOf(gathered);
+  const double addends = sharding.NumTiles() / kept;
+  dots.bytes_gathered = RouteBytes(operand.shape(), sharding, gathered);
+  for (const HloInstruction* dot : operand.users()) {
+    if (!MayGather(*dot, operand, sharding, gathered)) continue;
+    ++dots.count;
+    const double sum = ShapeSizeInBytes(dot->shape()) / kept;
+    dots.bytes_scattered += (addends - 1) / addends * sum;
+    const int64_t side = dot->operand(0) == &operand ? 1 : 0;
+    const HloInstruction& other = *dot->operand(side);
+    if (!IsCut(other.sharding())) continue;
+    // It exchanges cuts along what is contracted for others, or the reverse.
+    const bool is_addend = absl::c_any_of(
+        Contracted(*dot, side),
+        [&](int64_t d) { return ShardCountAtDim(other.sharding(), d) > 1; });
+    (is_addend ? dots.bytes_gathered : dots.bytes_scattered) +=
+        ShapeSizeInBytes(MakePartitionedShape(other.shape(), other.sharding()));
+  }
+  return dots;
+}
+
 }  // namespace
 
 // Bytes of `reader`, and of what else is made for others: once it is sent, an
@@ -174,6 +238,28 @@ HloSharding SpmdPartitioningVisitor::WithWholeDims(
     candidates.push_back(HloSharding::Replicate());
   }
   return WhereLeastMoves(hlo, candidates, of_operand);
+}
+
+std::optional<HloSharding> SpmdPartitioningVisitor::GatheredForDots(
+    const HloInstruction& reader, int64_t index) {
+  const HloInstruction& operand = *reader.operand(index);
+  const HloSharding& sharding = GetPartitionedHlo(&operand).sharding();
+  if (reader.opcode() != HloOpcode::kDot || !sharding.IsTiledLeaf() ||
+      !IsPriced(sharding)) {
+    return std::nullopt;
+  }
+  const HloSharding gathered =
+      ReplicatedOnDims(sharding, Contracted(reader, index));
+  if (gathered == sharding) return std::nullopt;
+  const auto [it, is_new] = dots_of_operand_.try_emplace({&operand, gathered});
+  if (is_new) it->second = DotsThatGather(operand, sharding, gathered);
+  const DotsOfOperand& dots = it->second;
+  const bool is_one = MayGather(reader, operand, sharding, gathered);
+  if (dots.count == (is_one ? 1 : 0) ||
+      dots.bytes_gathered >= dots.bytes_scattered) {
+    return std::nullopt;
+  }
+  return gathered;
 }
 
 }  // namespace xla::spmd

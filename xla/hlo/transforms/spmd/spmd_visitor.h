@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,6 +36,13 @@ enum class WhyWhole;
 struct DotFactors;
 struct DotGeneralDimsMapping;
 struct WindowedDot;
+
+// The dots for which an operand might be gathered to the same sharding.
+struct DotsOfOperand {
+  int64_t count = 0;
+  // With the operand gathered, and with all sums scattered.
+  double bytes_gathered = 0, bytes_scattered = 0;
+};
 
 // Visits a computation in post order and builds its partitioned form. A handler
 // must call SetPartitionedHlo exactly once, with an instruction that has the
@@ -248,6 +257,11 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
                             const HloSharding& sharding,
                             absl::Span<const int64_t> dims,
                             const ShardingOfOperand& of_operand = nullptr);
+  // The sharding that other dots than `reader` bring its operand to: without
+  // cuts along the dimensions that `reader` contracts, where their other
+  // operand has none, or the sums of all of them would take more.
+  std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
+                                             int64_t index);
   // The operand whole on every device of the (sub)group.
   HloInstruction* ReplicatedOperand(HloInstruction* hlo, int64_t index);
   // Sets the result, after resharding `local`, which has `sharding`, to the
@@ -319,6 +333,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::flat_hash_set<const HloInstruction*> windowed_operands_;
   // By operand on one device: what all of its users make for others.
   absl::flat_hash_map<const HloInstruction*, double> bytes_made_elsewhere_;
+  // By operand of dots, and the sharding that they would gather it to.
+  absl::flat_hash_map<std::pair<const HloInstruction*, HloSharding>,
+                      DotsOfOperand>
+      dots_of_operand_;
   SpmdLogger* logger_;
   const SpmdPartitionerOptions options_;
   SpmdPartitioner* partitioner_;
