@@ -194,8 +194,8 @@ Rule DynamicUpdateSliceRule(const HloInstruction& inst) {
 //
 // A tile along a windowed dimension needs the ends of its neighbors. That is
 // worth sharding while windows are small: at most half of the dimension, and
-// without dilation, which would spread a window over many tiles. Longer ones
-// get no factor, so nothing propagates along them.
+// without dilation, which would spread a window over many tiles. Other
+// dimensions get no factor, so nothing propagates along them.
 Rule WindowRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
   const int64_t rank = b.shape(b.result()).dimensions().size();

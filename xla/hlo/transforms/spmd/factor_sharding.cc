@@ -37,26 +37,8 @@
 namespace xla::spmd {
 namespace {
 
-int64_t TilesOf(const HloSharding& factors, absl::Span<const int64_t> dims) {
-  int64_t tiles = 1;
-  for (int64_t d : dims) tiles *= factors.dimension(d);
-  return tiles;
-}
-
 int64_t ShardBytes(const Shape& shape, const HloSharding& sharding) {
   return ShapeSizeInBytes(MakePartitionedShape(shape, sharding));
-}
-
-// The factor of `summed` that is cut, where it is the only one.
-std::optional<int64_t> OnlyCut(const HloSharding& factors,
-                               absl::Span<const int64_t> summed) {
-  std::optional<int64_t> cut;
-  for (int64_t factor : summed) {
-    if (factors.dimension(factor) == 1) continue;
-    if (cut.has_value()) return std::nullopt;
-    cut = factor;
-  }
-  return cut;
 }
 
 // Whether the devices that have addends along a factor may keep them.
@@ -186,7 +168,7 @@ double BytesToReaders(const FactorTensor& result, const HloSharding& made,
 double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
             absl::Span<const int64_t> summed, BytesFn reshard_bytes) {
   double cost = 0;
-  const int64_t addends = TilesOf(factors, summed);
+  const int64_t addends = factors.NumTiles(summed);
   for (const FactorTensor& tensor : tensors) {
     if (tensor.is_made) continue;
     const HloSharding local = TensorSharding(factors, tensor);
@@ -205,9 +187,9 @@ double Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       }
       continue;
     }
-    const std::optional<int64_t> cut = OnlyCut(factors, summed);
-    if (cut.has_value() && local == tensor.sharding &&
-        KeepsAddends(factors, *cut, tensor)) {
+    const std::vector<int64_t> cut = CutFactors(factors, summed);
+    if (cut.size() == 1 && local == tensor.sharding &&
+        KeepsAddends(factors, cut[0], tensor)) {
       continue;
     }
     cost += 2.0 * (addends - 1) * ShardBytes(tensor.shape, local) / addends +
@@ -234,6 +216,15 @@ bool IsPriced(const HloSharding& sharding) {
   return sharding.IsReplicatedLeaf() ||
          (sharding.IsTiledLeaf() && sharding.SubgroupManualDim() < 0 &&
           !UnreducedDim(sharding).has_value());
+}
+
+std::vector<int64_t> CutFactors(const HloSharding& factors,
+                                absl::Span<const int64_t> dims) {
+  std::vector<int64_t> cut;
+  for (int64_t d : dims) {
+    if (factors.dimension(d) > 1) cut.push_back(d);
+  }
+  return cut;
 }
 
 // An estimate without planning the steps. Free where every device already has
@@ -394,7 +385,7 @@ std::optional<HloSharding> ChooseFactorSharding(
   }
   int64_t most_preferred = 1;
   for (const HloSharding& factors : candidates) {
-    most_preferred = std::max(most_preferred, TilesOf(factors, preferred));
+    most_preferred = std::max(most_preferred, factors.NumTiles(preferred));
   }
   const int64_t preferred_tiles =
       std::min(most_preferred, PresentTiles(num_factors, tensors, preferred));
@@ -407,7 +398,7 @@ std::optional<HloSharding> ChooseFactorSharding(
   std::vector<std::pair<double, int64_t>> by_bound;
   for (int64_t i = 0; i < candidates.size(); ++i) {
     const HloSharding& factors = candidates[i];
-    if (TilesOf(factors, preferred) < preferred_tiles) continue;
+    if (factors.NumTiles(preferred) < preferred_tiles) continue;
     const double bound =
         price == nullptr ? Cost(factors, tensors, summed, FewestBytes) : 0;
     by_bound.push_back({bound + work / tiles_of_work[i], i});

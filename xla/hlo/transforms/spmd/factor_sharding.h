@@ -79,6 +79,10 @@ std::optional<HloSharding> ChooseFactorSharding(
     absl::Span<const int64_t> preferred = {},
     const FactorPrice& price = nullptr);
 
+// Those of `dims`, numbers of factors, that are cut.
+std::vector<int64_t> CutFactors(const HloSharding& factors,
+                                absl::Span<const int64_t> dims);
+
 // Bytes that a device receives for a result whose factors are cut so, of which
 // those `summed` leave addends.
 double BytesOfResult(const HloSharding& factors, const FactorTensor& result,

@@ -116,7 +116,6 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
 // For floats it is -0: x + -0 is x for every x, while -0 + 0 is 0 and would
 // lose a sign.
 std::optional<Literal> SumIdentity(PrimitiveType type) {
-  // 0 + -0 is 0, -0 + -0 is not.
   switch (type) {
     case F8E8M0FNU:  // Every value is a power of 2, or NaN.
       return std::nullopt;

@@ -40,10 +40,6 @@ double BytesMadeElsewhere(const HloInstruction& operand,
                   ShapeSizeInBytes(operand.shape()));
 }
 
-int64_t TilesOf(const HloSharding& sharding) {
-  return sharding.IsTiledLeaf() ? sharding.NumTiles() : 1;
-}
-
 std::vector<int64_t> Contracted(const HloInstruction& dot, int64_t side) {
   const DotDimensionNumbers& dims = dot.dot_dimension_numbers();
   const auto& numbers = side == 0 ? dims.lhs_contracting_dimensions()
@@ -76,14 +72,14 @@ bool MayGather(const HloInstruction& dot, const HloInstruction& operand,
   if (dot.opcode() != HloOpcode::kDot || dot.operand_count() != 2) return false;
   const int64_t side = dot.operand(0) == &operand ? 0 : 1;
   return ReplicatedOnDims(sharding, Contracted(dot, side)) == gathered &&
-         TilesFrom(dot, side) <= TilesOf(gathered);
+         TilesFrom(dot, side) <= gathered.NumTiles();
 }
 
 DotsOfOperand DotsThatGather(const HloInstruction& operand,
                              const HloSharding& sharding,
                              const HloSharding& gathered) {
   DotsOfOperand dots;
-  const int64_t kept = TilesOf(gathered);
+  const int64_t kept = gathered.NumTiles();
   const double addends = sharding.NumTiles() / kept;
   dots.bytes_gathered = RouteBytes(operand.shape(), sharding, gathered);
   for (const HloInstruction* dot : operand.users()) {

@@ -275,10 +275,7 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
                                           vector_dim, &b_);
   }
 
-  std::vector<int64_t> combined;
-  for (int64_t factor : f.combined) {
-    if (factors->dimension(factor) > 1) combined.push_back(factor);
-  }
+  const std::vector<int64_t> combined = CutFactors(*factors, f.combined);
   std::vector<HloInstruction*> operands, updates;
   for (int64_t i = 0; i < count; ++i) {
     operands.push_back(Operand(hlo, i, operand_sharding));

@@ -20,7 +20,6 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape.h"
-#include "xla/shape_util.h"
 #include "xla/util.h"
 
 namespace xla::spmd {
@@ -28,15 +27,6 @@ namespace {
 
 // Orders of more dimensions than these are too many to try.
 constexpr size_t kMostOrdered = 3;
-
-std::vector<int64_t> CutFactors(const HloSharding& factors,
-                                absl::Span<const int64_t> summed) {
-  std::vector<int64_t> cut;
-  for (int64_t factor : summed) {
-    if (factors.dimension(factor) > 1) cut.push_back(factor);
-  }
-  return cut;
-}
 
 // What a sum is scattered into, whatever the devices' order is.
 struct Pieces {
@@ -187,53 +177,32 @@ HloInstruction* PartsInOneDim(HloInstruction* value,
                               absl::Span<const int64_t> dims,
                               absl::Span<const int64_t> parts, SpmdBuilder* b) {
   if (dims.size() == 1) return value;
-  const Shape& shape = value->shape();
-  std::vector<int64_t> cut, first, others, result;
-  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
-    int64_t size = shape.dimensions(d);
-    const auto at = absl::c_find(dims, d);
-    if (at != dims.end()) {
-      const int64_t part = parts[at - dims.begin()];
-      size /= part;
-      first.push_back(cut.size());
-      cut.push_back(part);
-    } else if (d < dims[0]) {
-      first.push_back(cut.size());
-      cut.push_back(size);
-      result.push_back(size);
-      continue;
+  const absl::Span<const int64_t> sizes = value->shape().dimensions();
+  std::vector<int64_t> split, order, result(sizes.begin(), sizes.end());
+  for (int64_t d = 0, i = 0; d < sizes.size(); ++d) {
+    if (i < dims.size() && dims[i] == d) {
+      order.insert(order.begin() + dims[0] + i, split.size());
+      split.push_back(parts[i]);
+      result[d] /= parts[i++];
     }
-    others.push_back(cut.size());
-    cut.push_back(size);
-    result.push_back(size);
+    order.push_back(split.size());
+    split.push_back(result[d]);
   }
   for (int64_t part : parts) result[dims[0]] *= part;
-  std::vector<int64_t> order = std::move(first), transposed;
-  absl::c_copy(others, std::back_inserter(order));
-  for (int64_t d : order) transposed.push_back(cut[d]);
-  HloInstruction* apart = AddReshape(value, cut, b);
-  HloInstruction* in_order = b->AddInstruction(HloInstruction::CreateTranspose(
-      ShapeUtil::MakeShape(shape.element_type(), transposed), apart, order));
-  return AddReshape(in_order, result, b);
+  return AddReshape(AddTranspose(AddReshape(value, split, b), order, b), result,
+                    b);
 }
 
 }  // namespace
-
-int64_t ScatteredSum::Parts() const {
-  int64_t parts = 1;
-  for (int64_t factor : scattered) parts *= split.dimension(factor);
-  return parts;
-}
 
 // Tiles that are only on other devices are the second choice.
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,
                                        absl::Span<const int64_t> summed) {
   if (!result.sharding.IsTiledLeaf()) return std::nullopt;
-  std::vector<int64_t> cut = CutFactors(factors, summed);
+  const std::vector<int64_t> cut = CutFactors(factors, summed);
   if (cut.empty()) return std::nullopt;
-  int64_t addends = 1;
-  for (int64_t factor : cut) addends *= factors.dimension(factor);
+  const int64_t addends = factors.NumTiles(cut);
   const std::optional<Pieces> pieces = PiecesOf(factors, result, addends);
   if (!pieces.has_value() || pieces->dims.size() > kMostOrdered) {
     return std::nullopt;

@@ -37,7 +37,7 @@ struct ScatteredSum {
   HloSharding scattered_to = HloSharding::Replicate();
 
   // Shards that the addends of a device are cut into.
-  int64_t Parts() const;
+  int64_t Parts() const { return split.NumTiles(scattered); }
 };
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,

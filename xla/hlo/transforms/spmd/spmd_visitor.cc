@@ -333,7 +333,7 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
   Explain(WhyWhole::kAsked);
   local->set_sharding(sharding);
   PartitionedHlo result(local, hlo->shape(), MakePartitioningState());
-  NoteReaders(*hlo, local);
+  if (sharding != hlo->sharding()) NoteReaders(*hlo, local);
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
 }
 

@@ -258,8 +258,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
                             absl::Span<const int64_t> dims,
                             const ShardingOfOperand& of_operand = nullptr);
   // The sharding that other dots than `reader` bring its operand to: without
-  // cuts along the dimensions that `reader` contracts, where their other
-  // operand has none, or the sums of all of them would take more.
+  // cuts along the dimensions that `reader` contracts, where that takes less
+  // than the sums of all of them.
   std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
                                              int64_t index);
   // The operand whole on every device of the (sub)group.
