@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/library_dot.h"
+#include "xla/backends/gpu/transforms/layouts/dot_roles.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -20,31 +21,6 @@ namespace {
 
 // For each byte that a copy reads or writes.
 constexpr double kMinMultiplicationsPerByte = 16;
-
-// An operand's dimensions by what they stand for, as the dot's numbers name
-// them.
-struct Roles {
-  std::vector<int64_t> batch, contracting, free;
-};
-
-Roles RolesOf(const HloInstruction& dot, int64_t operand) {
-  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
-  const auto& batch = operand == 0 ? numbers.lhs_batch_dimensions()
-                                   : numbers.rhs_batch_dimensions();
-  const auto& contracting = operand == 0 ? numbers.lhs_contracting_dimensions()
-                                         : numbers.rhs_contracting_dimensions();
-  Roles roles{{batch.begin(), batch.end()},
-              {contracting.begin(), contracting.end()},
-              {}};
-  for (int64_t d = 0; d < dot.operand(operand)->shape().dimensions_size();
-       ++d) {
-    if (!absl::c_linear_search(roles.batch, d) &&
-        !absl::c_linear_search(roles.contracting, d)) {
-      roles.free.push_back(d);
-    }
-  }
-  return roles;
-}
 
 // Positions in the list `dims` of dimensions of `shape`, in the order in which
 // they lie in memory, the slowest first.
@@ -70,7 +46,8 @@ std::vector<int64_t> Range(int64_t first, int64_t count) {
 // operand's shape; the free or the contracted ones are contiguous.
 Shape LibraryShape(const HloInstruction& dot, int64_t operand,
                    const Shape& other, bool is_free_last) {
-  const Roles roles = RolesOf(dot, operand), others = RolesOf(dot, 1 - operand);
+  const DotRoles roles = RolesOf(dot, operand),
+                 others = RolesOf(dot, 1 - operand);
   const int64_t batches = roles.batch.size();
   const int64_t first_free =
       batches + (operand == 0 ? 0 : int64_t(others.free.size()));
@@ -96,13 +73,6 @@ Shape LibraryShape(const HloInstruction& dot, int64_t operand,
   shape.mutable_layout()->set_memory_space(
       dot.operand(operand)->shape().layout().memory_space());
   return shape;
-}
-
-bool MayCopy(const HloInstruction& operand) {
-  const Shape& shape = operand.shape();
-  return shape.IsArray() && shape.is_static() && shape.has_layout() &&
-         shape.layout().tiles().empty() &&
-         shape.layout().element_size_in_bits() == 0;
 }
 
 // How an operand should lie; none: as it does.
@@ -141,7 +111,8 @@ std::optional<Copies> FindCopies(const HloInstruction& dot) {
 
 bool MayBeCopiedFor(const HloInstruction& dot) {
   return dot.opcode() == HloOpcode::kDot && dot.operand_count() == 2 &&
-         MayCopy(*dot.operand(0)) && MayCopy(*dot.operand(1));
+         HasPlainLayout(dot.operand(0)->shape()) &&
+         HasPlainLayout(dot.operand(1)->shape());
 }
 
 // What a copy in another layout was made of, or the value itself. Other copies

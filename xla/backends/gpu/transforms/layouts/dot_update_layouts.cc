@@ -1,16 +1,16 @@
 #include "xla/backends/gpu/transforms/layouts/dot_update_layouts.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/transforms/layouts/dot_roles.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/layout.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -20,54 +20,24 @@ namespace {
 
 // An operand's dimensions by what they stand for, the batches first; those of
 // its rows before those of its columns.
-std::vector<std::vector<int64_t>> Roles(const HloInstruction& dot,
-                                        int64_t operand) {
-  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
-  const auto& batch = operand == 0 ? numbers.lhs_batch_dimensions()
-                                   : numbers.rhs_batch_dimensions();
-  const auto& contracting = operand == 0 ? numbers.lhs_contracting_dimensions()
-                                         : numbers.rhs_contracting_dimensions();
-  std::vector<std::vector<int64_t>> roles = {
-      {batch.begin(), batch.end()},
-      {},
-      {contracting.begin(), contracting.end()}};
-  for (int64_t d = 0; d < dot.operand(operand)->shape().dimensions_size();
-       ++d) {
-    if (!absl::c_linear_search(roles[0], d) &&
-        !absl::c_linear_search(roles[2], d)) {
-      roles[1].push_back(d);
-    }
-  }
-  if (operand == 1) std::swap(roles[1], roles[2]);
-  return roles;
+std::vector<std::vector<int64_t>> MatrixRoles(const HloInstruction& dot,
+                                              int64_t operand) {
+  DotRoles roles = RolesOf(dot, operand);
+  if (operand == 1) std::swap(roles.free, roles.contracting);
+  return {roles.batch, roles.free, roles.contracting};
 }
 
 // Whether the dimensions of each role follow one another in memory, and the
 // innermost one is not a batch.
 bool LiesAsMatrices(const Shape& shape,
                     absl::Span<const std::vector<int64_t>> roles) {
-  const auto& order = shape.layout().minor_to_major();
-  size_t next = 0;
-  while (next < order.size()) {
-    const auto role = absl::c_find_if(roles, [&](const auto& dimensions) {
-      return !dimensions.empty() && dimensions.back() == order[next];
-    });
-    if (role == roles.end() || (next == 0 && role == roles.begin())) {
-      return false;
-    }
-    for (auto d = role->rbegin(); d != role->rend(); ++d) {
-      if (next == order.size() || order[next++] != *d) return false;
-    }
-  }
-  return true;
+  const std::optional<std::vector<int64_t>> order = OrderOfGroups(shape, roles);
+  return order.has_value() && (order->empty() || order->front() != 0);
 }
 
 bool MayMove(const HloInstruction& value) {
-  const Shape& shape = value.shape();
-  return shape.IsArray() && shape.is_static() && shape.has_layout() &&
-         Layout::Equal().IgnoreMemorySpace()(
-             shape.layout(), Layout(shape.layout().minor_to_major())) &&
-         !value.HasControlDependencies() && !value.has_sharding();
+  return HasPlainLayout(value.shape()) && !value.HasControlDependencies() &&
+         !value.has_sharding();
 }
 
 Shape InOrder(const Shape& shape, absl::Span<const int64_t> major_to_minor) {
@@ -86,7 +56,7 @@ HloInstruction* CopyInOrder(HloInstruction* value,
 // How the dot wants its operand's dimensions to lie, the slowest first.
 std::vector<int64_t> WantedOrder(const HloInstruction& dot, int64_t operand) {
   std::vector<int64_t> order;
-  for (const std::vector<int64_t>& role : Roles(dot, operand)) {
+  for (const std::vector<int64_t>& role : MatrixRoles(dot, operand)) {
     order.insert(order.end(), role.begin(), role.end());
   }
   return order;
@@ -138,7 +108,8 @@ absl::StatusOr<bool> Move(HloInstruction* update) {
   }
   const std::vector<Reader> readers = DotsThatRead(*update);
   const auto wanting = absl::c_find_if(readers, [&](const Reader& reader) {
-    return !LiesAsMatrices(update->shape(), Roles(*reader.dot, reader.operand));
+    return !LiesAsMatrices(update->shape(),
+                           MatrixRoles(*reader.dot, reader.operand));
   });
   if (wanting == readers.end()) return false;
   const std::vector<int64_t> order =
