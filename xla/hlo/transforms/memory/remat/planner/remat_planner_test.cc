@@ -7,12 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner_test_util.h"
@@ -109,105 +105,6 @@ TEST(RematPlannerTest, ComputesAResidualAgainInTheBackwardLoop) {
   // The rewrite of the loops is recomputation itself.
   EXPECT_FALSE(result.fused_seconds.has_value());
   EXPECT_GT(result.work_after.seconds, 0);
-}
-
-// Eight products of a layer, which the next one reads, each stacked for the
-// backward loop.
-std::string StacksOfEight() {
-  const std::string stacks = [] {
-    std::string text;
-    for (int i = 0; i < 8; ++i) absl::StrAppend(&text, ", f32[8,1024]");
-    return text + ", f32[1024,1024]";
-  }();
-  const std::string state =
-      absl::StrCat("(s32[], f32[1,1024], f32[8,1024]", stacks, ")");
-  constexpr const char* kOps[] = {"sine",     "cosine", "tanh",  "exponential",
-                                  "logistic", "sqrt",   "rsqrt", "cbrt"};
-  const std::string condition =
-      absl::StrCat(" {\n  s = ", state,
-                   " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-                   "  n = s32[] constant(8)\n"
-                   "  ROOT lt = pred[] compare(i, n), direction=LT\n}\n");
-  const std::string head =
-      absl::StrCat(" {\n  s = ", state,
-                   " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-                   "  zero = s32[] constant(0)\n  one = s32[] constant(1)\n"
-                   "  j = s32[] add(i, one)\n"
-                   "  h = f32[1,1024] get-tuple-element(s), index=1\n"
-                   "  hs = f32[8,1024] get-tuple-element(s), index=2\n"
-                   "  w = f32[1024,1024] get-tuple-element(s), index=11\n");
-  std::string forward = absl::StrCat(
-      "fbody", head,
-      "  hs2 = f32[8,1024] dynamic-update-slice(hs, h, i, zero)\n");
-  std::string backward =
-      absl::StrCat("bbody", head,
-                   "  seven = s32[] constant(7)\n  k = s32[] subtract(seven, i)"
-                   "\n  sum = f32[1,1024] dynamic-slice(hs, k, zero), "
-                   "dynamic_slice_sizes={1,1024}\n");
-  std::string entry =
-      "ENTRY e {\n  p = f32[1,1024] parameter(0)\n"
-      "  w = f32[1024,1024] parameter(1)\n  zero = s32[] constant(0)\n"
-      "  fzero = f32[] constant(0)\n"
-      "  hs = f32[8,1024] broadcast(fzero), dimensions={}\n";
-  std::string written, read, filled, stacked;
-  for (int i = 0; i < 8; ++i) {
-    const std::string element = absl::StrCat(
-        "  x", i, " = f32[8,1024] get-tuple-element(s), index=", i + 3, "\n");
-    absl::StrAppend(&forward, element, "  a", i, " = f32[1,1024] ", kOps[i],
-                    "(h)\n  y", i, " = f32[1,1024] dot(a", i,
-                    ", w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                    "  z",
-                    i, " = f32[8,1024] dynamic-update-slice(x", i, ", y", i,
-                    ", i, zero)\n  c", i, " = f32[1,1024] add(",
-                    i == 0 ? "h" : absl::StrCat("c", i - 1), ", y", i, ")\n");
-    absl::StrAppend(&backward, element, "  y", i,
-                    " = f32[1,1024] dynamic-slice(x", i,
-                    ", k, zero), dynamic_slice_sizes={1,1024}\n  sum", i,
-                    " = f32[1,1024] add(sum", i == 0 ? "" : absl::StrCat(i - 1),
-                    ", y", i, ")\n");
-    absl::StrAppend(&entry, "  k", i,
-                    " = f32[8,1024] broadcast(fzero), dimensions={}\n");
-    absl::StrAppend(&stacked, "  o", i,
-                    " = f32[8,1024] get-tuple-element(fw), index=", i + 3,
-                    "\n");
-    absl::StrAppend(&written, ", z", i);
-    absl::StrAppend(&read, ", x", i);
-    absl::StrAppend(&filled, ", k", i);
-  }
-  return absl::StrCat(
-      "HloModule step, is_scheduled=true\nfcond", condition, forward,
-      "  ROOT t = ", state, " tuple(j, c7, hs2", written, ", w)\n}\nbcond",
-      condition, backward,
-      "  g = f32[1,1024] multiply(h, sum7)\n  ROOT t = ", state,
-      " tuple(j, g, hs", read, ", w)\n}\n", entry, "  init = ", state,
-      " tuple(zero, p, hs", filled, ", w)\n  fw = ", state,
-      " while(init), condition=fcond, body=fbody\n"
-      "  y = f32[1,1024] get-tuple-element(fw), index=1\n"
-      "  ys = f32[8,1024] get-tuple-element(fw), index=2\n",
-      stacked, "  init2 = ", state, " tuple(zero, y, ys, o0, o1, o2, o3, o4, ",
-      "o5, o6, o7, w)\n  bw = ", state,
-      " while(init2), condition=bcond, body=bbody\n"
-      "  ROOT r = f32[1,1024] get-tuple-element(bw), index=1\n}\n");
-}
-
-// Not a quarter of them where one is enough, nor half where three are.
-TEST(RematPlannerTest, DropsNoMoreStacksThanTheLimitAsksFor) {
-  constexpr int64_t kStack = 8 * 1024 * 4;
-  for (const int dropped : {1, 3, 7}) {
-    SCOPED_TRACE(dropped);
-    auto module = Parse(StacksOfEight());
-    const int64_t limit = Peak(*module) - dropped * kStack + kStack / 2;
-    const RematPlanResult result = Plan(limit, module.get());
-    ASSERT_TRUE(result.met);
-    ExpectValid(module.get(), result, limit);
-    int stacks = 0;
-    for (const HloComputation* computation : module->computations()) {
-      for (const HloInstruction* inst : computation->instructions()) {
-        stacks += inst->opcode() == HloOpcode::kDynamicUpdateSlice;
-      }
-    }
-    EXPECT_EQ(stacks, 9 - dropped);
-  }
 }
 
 // A mask that a loop only passes through is computed in its body.
