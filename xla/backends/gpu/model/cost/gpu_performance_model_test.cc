@@ -202,6 +202,20 @@ ENTRY e {
             xla.EstimateRunTime(sums).read_time / 5);
 }
 
+// Many blocks ask for more than memory gives.
+TEST_F(GpuPerformanceModelTest, ManyBlocksReadAgainFromCachesInXla) {
+  const HloInstruction& sums = Parse(R"(HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[4096,64] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[4096,49] reduce-window(x, z), window={size=1x16}, to_apply=add
+})");
+  GpuPerformanceModel xla(device_, KernelTarget::kXla, OperationPrices::kXla);
+  EXPECT_LT(absl::ToDoubleSeconds(xla.EstimateRunTime(sums).read_time),
+            4096.0 * 49 * 16 * 4 / device_.memory_bandwidth());
+}
+
 TEST_F(GpuPerformanceModelTest, ManyOperationsBoundAKernel) {
   const EstimateRunTimeData& data = model_.EstimateRunTime(Parse(R"(HloModule m
 f {

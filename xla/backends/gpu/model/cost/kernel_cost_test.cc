@@ -159,10 +159,31 @@ ENTRY e {
     KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
     const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
     EXPECT_DOUBLE_EQ(cost.operands[0].utilization(), reads / 4);
+    EXPECT_GT(cost.operands[1].utilization(), 0);
     EXPECT_EQ(cost.operands[1].accesses[0].coalesced, reads == 0);
     const KernelCostWithOperands pair =
         costs.Fused(*Find(*module, "update"), *Find(*module, "user"));
     EXPECT_EQ(pair.cost.operands[0].utilization() == 0, reads == 0);
+  }
+}
+
+TEST(KernelCostTest, TransposesReadApart) {
+  const std::unique_ptr<HloModule> modules[] = {
+      // Too small for tiles.
+      Fusion("ROOT t = f32[8,4] transpose(p0), dimensions={1,0}", "f32[4,8]",
+             "f32[]", "f32[8,4]"),
+      Fusion("ROOT c = f32[64,128]{0,1} copy(p0)", "f32[64,128]", "f32[]",
+             "f32[64,128]{0,1}"),
+      Fusion("ROOT r = f32[8192] reshape(p0)", "f32[64,128]{0,1}", "f32[]",
+             "f32[8192]")};
+  for (const OperationPrices prices :
+       {OperationPrices::kDevice, OperationPrices::kXla}) {
+    KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
+    for (const std::unique_ptr<HloModule>& module : modules) {
+      const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+      EXPECT_FALSE(cost.operands[0].accesses[0].coalesced)
+          << module->ToString();
+    }
   }
 }
 
@@ -193,11 +214,23 @@ TEST(KernelCostTest, BitcastsReadApartWithXlasPrices) {
       "v = f32[64,128] bitcast(m)\n"
       "ROOT r = f32[64] reduce(v, p1), dimensions={1}, to_apply=add",
       "f32[64,128]", "f32[]", "f32[64]");
+  auto nested = Fusion(
+      "b = f32[8192] bitcast(p0)\n"
+      "c = f32[32,256] bitcast(b)\n"
+      "d = f32[32,256] bitcast(b)\n"
+      "ROOT m = f32[32,256] multiply(c, d)",
+      "f32[64,128]", "f32[]", "f32[32,256]");
   auto apart = Parse(R"(HloModule m
 f {
   p = f32[64,128] parameter(0)
   b = f32[8192] bitcast(p)
   ROOT n = f32[8192] negate(b)
+}
+h {
+  p = f32[8192] parameter(0)
+  b = f32[32,256] bitcast(p)
+  c = f32[32,256] bitcast(p)
+  ROOT m = f32[32,256] multiply(b, c)
 }
 g {
   p = f32[64,128] parameter(0)
@@ -208,17 +241,23 @@ g {
 ENTRY e {
   x = f32[64,128] parameter(0)
   first = f32[8192] fusion(x), kind=kLoop, calls=f
-  ROOT second = f32[8192] fusion(x, first), kind=kLoop, calls=g
+  second = f32[8192] fusion(x, first), kind=kLoop, calls=g
+  third = f32[32,256] fusion(first), kind=kLoop, calls=h
+  ROOT t = (f32[8192], f32[32,256]) tuple(second, third)
 })");
   const HloInstruction& first = *Find(*apart, "first");
   const HloInstruction& second = *Find(*apart, "second");
+  const HloInstruction& third = *Find(*apart, "third");
   for (const auto& [prices, reads] : {std::pair(OperationPrices::kDevice, 1),
                                       std::pair(OperationPrices::kXla, 2)}) {
     KernelCosts costs(/*device=*/nullptr, KernelTarget::kXla, prices);
     const KernelCost& cost = costs.Get(*Find(*fused, "fusion"));
     EXPECT_TRUE(cost.has_hero);
     EXPECT_EQ(cost.operands[0].utilization(), reads);
+    EXPECT_EQ(costs.Get(*Find(*nested, "fusion")).operands[0].utilization(),
+              reads);
     EXPECT_EQ(costs.Fused(first, second).cost.operands[0].utilization(), reads);
+    EXPECT_EQ(costs.Fused(first, third).cost.operands[0].utilization(), reads);
     // Each fusion has its own bitcast.
     const auto of_pair = [&] {
       return costs.Fused(first, second).cost.operands[0].accesses.front();
