@@ -272,6 +272,169 @@ ENTRY e {
   ROOT done = f32[4] async-done(k), calls=first
 })");
   EXPECT_TRUE(Interfere(Value("k", {0, 0}), Value("k", {1})));
+  EXPECT_FALSE(Interfere("x", "n1"));
+  EXPECT_TRUE(Interfere("y", "n2"));
+}
+
+// The operations that a loop starts have to update theirs in place, too.
+TEST_F(HloOrderingTest, OperandsInPlaceBeforeALoopOnly) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+update { p.1 = f32[4] parameter(0)
+  v = f32[2] constant({1, 2})
+  z = s32[] constant(1)
+  ROOT u = f32[4] dynamic-update-slice(p.1, v, z) }
+first { a = f32[4] parameter(0)
+  ROOT n1 = f32[4] fusion(a), kind=kLoop, calls=update }
+second { a = f32[4] parameter(0)
+  ROOT n2 = f32[4] reverse(a), dimensions={0} }
+body {
+  s = (((f32[4]), f32[4], u32[])) parameter(0)
+  run = ((f32[4]), f32[4], u32[]) get-tuple-element(s), index=0
+  d = f32[4] async-done(run), calls=first
+  q = ((f32[4]), f32[4], u32[]) async-start(d), calls=second
+  ROOT t = (((f32[4]), f32[4], u32[])) tuple(q)
+}
+condition {
+  s = (((f32[4]), f32[4], u32[])) parameter(0)
+  ROOT c = pred[] custom-call(s), custom_call_target="foo"
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  x = f32[4] exponential(p)
+  start = ((f32[4]), f32[4], u32[]) async-start(x), calls=first
+  tuple = (((f32[4]), f32[4], u32[])) tuple(start)
+  w = (((f32[4]), f32[4], u32[])) while(tuple), condition=condition, body=body
+  g = ((f32[4]), f32[4], u32[]) get-tuple-element(w), index=0
+  ROOT done = f32[4] async-done(g), calls=first
+})");
+  EXPECT_TRUE(Interfere(Value("w", {0, 0, 0}), Value("w", {0, 1})));
+}
+
+// Of several results one is in place of the operand.
+TEST_F(HloOrderingTest, OperandInPlaceOfOneResult) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+both { p.1 = f32[4] parameter(0)
+  v = f32[2] constant({1, 2})
+  z = s32[] constant(1)
+  u = f32[4] dynamic-update-slice(p.1, v, z)
+  h = f32[] constant(1)
+  o = f32[4] broadcast(h), dimensions={}
+  ROOT b = (f32[4], f32[4]) tuple(u, o) }
+wrapped { a = f32[4] parameter(0)
+  ROOT n = (f32[4], f32[4]) fusion(a), kind=kLoop, calls=both }
+then { x.1 = f32[4] parameter(0)
+  ROOT q.1 = ((f32[4]), (f32[4], f32[4]), u32[]) async-start(x.1), calls=wrapped }
+wrapped.2 { a = f32[4] parameter(0)
+  ROOT n = (f32[4], f32[4]) fusion(a), kind=kLoop, calls=both.2 }
+both.2 { p.1 = f32[4] parameter(0)
+  v = f32[2] constant({1, 2})
+  z = s32[] constant(1)
+  u = f32[4] dynamic-update-slice(p.1, v, z)
+  h = f32[] constant(1)
+  o = f32[4] broadcast(h), dimensions={}
+  ROOT b = (f32[4], f32[4]) tuple(u, o) }
+else { x.2 = f32[4] parameter(0)
+  ROOT q.2 = ((f32[4]), (f32[4], f32[4]), u32[]) async-start(x.2), calls=wrapped.2 }
+ENTRY e {
+  p = f32[4] parameter(0)
+  c = pred[] parameter(1)
+  x = f32[4] exponential(p)
+  y = f32[4] sine(p)
+  k = ((f32[4]), (f32[4], f32[4]), u32[]) conditional(c, x, y), true_computation=then, false_computation=else
+  ROOT done = (f32[4], f32[4]) async-done(k), calls=wrapped
+})");
+  EXPECT_FALSE(Interfere(Value("k", {0, 0}), Value("k", {1, 0})));
+  EXPECT_TRUE(Interfere(Value("k", {0, 0}), Value("k", {1, 1})));
+}
+
+// Nothing is in place where it is not known which operation runs.
+TEST_F(HloOrderingTest, OperandsInPlaceOfUnknownOperations) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+first { a = f32[4] parameter(0)
+  ROOT n1 = f32[4] fusion(a), kind=kLoop, calls=update }
+update { p.1 = f32[4] parameter(0)
+  v = f32[2] constant({1, 2})
+  z = s32[] constant(1)
+  ROOT u = f32[4] dynamic-update-slice(p.1, v, z) }
+then { x.1 = f32[4] parameter(0)
+  ROOT q = ((f32[4]), f32[4], u32[]) async-start(x.1), calls=first }
+else { x.2 = f32[4] parameter(0)
+  ROOT r = ((f32[4]), f32[4], u32[]) custom-call(x.2), custom_call_target="foo" }
+ENTRY e {
+  p = f32[4] parameter(0)
+  c = pred[] parameter(1)
+  x = f32[4] exponential(p)
+  y = f32[4] sine(p)
+  k = ((f32[4]), f32[4], u32[]) conditional(c, x, y), true_computation=then, false_computation=else
+  ROOT done = f32[4] async-done(k), calls=first
+})");
+  EXPECT_TRUE(Interfere(Value("k", {0, 0}), Value("k", {1})));
+}
+
+// An operand that somebody else reads as well does not end there.
+TEST_F(HloOrderingTest, OperandInPlaceThatIsReadBesideTheOperation) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+wrapped { a = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT n = f32[4] dynamic-update-slice(a, b, i) }
+ENTRY e {
+  p = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  x = f32[4] exponential(p)
+  start = ((f32[4], f32[2], s32[]), f32[4], u32[]) async-start(x, b, i), calls=wrapped
+  between = f32[4] sine(x)
+  done = f32[4] async-done(start)
+  ROOT t = (f32[4], f32[4]) tuple(between, done)
+})");
+  EXPECT_TRUE(Interfere("x", "n"));
+}
+
+// A loop starts the next operation before it finishes what runs.
+TEST_F(HloOrderingTest, OperandsInPlaceOfTwoOperationsThatRun) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+first { a = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT n1 = f32[4] dynamic-update-slice(a, b, i) }
+second { a = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT n2 = f32[4] dynamic-update-slice(a, b, i) }
+body {
+  s = (f32[2], s32[], f32[4], ((f32[4], f32[2], s32[]), f32[4], u32[])) parameter(0)
+  b = f32[2] get-tuple-element(s), index=0
+  i = s32[] get-tuple-element(s), index=1
+  y = f32[4] get-tuple-element(s), index=2
+  run = ((f32[4], f32[2], s32[]), f32[4], u32[]) get-tuple-element(s), index=3
+  q = ((f32[4], f32[2], s32[]), f32[4], u32[]) async-start(y, b, i), calls=second
+  d = f32[4] async-done(run), calls=first
+  ROOT t = (f32[2], s32[], f32[4], ((f32[4], f32[2], s32[]), f32[4], u32[])) tuple(b, i, d, q)
+}
+condition {
+  s = (f32[2], s32[], f32[4], ((f32[4], f32[2], s32[]), f32[4], u32[])) parameter(0)
+  ROOT c = pred[] custom-call(s), custom_call_target="foo"
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  b = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  x = f32[4] exponential(p)
+  z = f32[4] sine(p)
+  start = ((f32[4], f32[2], s32[]), f32[4], u32[]) async-start(x, b, i), calls=first
+  tuple = (f32[2], s32[], f32[4], ((f32[4], f32[2], s32[]), f32[4], u32[])) tuple(b, i, z, start)
+  w = (f32[2], s32[], f32[4], ((f32[4], f32[2], s32[]), f32[4], u32[])) while(tuple), condition=condition, body=body
+  g = ((f32[4], f32[2], s32[]), f32[4], u32[]) get-tuple-element(w), index=3
+  ROOT done = f32[4] async-done(g), calls=first
+})");
+  EXPECT_TRUE(Interfere(Value("s", {3, 0, 0}), Value("n2")));
+  EXPECT_FALSE(Interfere(Value("s", {3, 0, 0}), Value("s", {3, 1})));
 }
 
 // What an operation of the module's does with an operand is told by the uses in
