@@ -213,10 +213,12 @@ TEST(KirTextTest, ThreadLoopsOfWholeWarpsHoldTheirBarriers) {
            Case{"64, 2, 1", "tidx [0, 32)", true},
            // The second row starts within a warp.
            Case{"48, 2, 1", "tidx [0, 32)", false},
+           // There may be a second one.
+           Case{"48, n, 1", "tidx [0, 32)", false},
        }) {
-    const std::string text =
-        absl::StrCat("kernel @k {\n  launch grid(1, 1, 1) block(", c.block,
-                     ")\n  for %x : ", c.loop, " {\n    sync warp\n  }\n}\n");
+    const std::string text = absl::StrCat(
+        "kernel @k {\n  sym n\n  launch grid(1, 1, 1) block(", c.block,
+        ")\n  for %x : ", c.loop, " {\n    sync warp\n  }\n}\n");
     absl::StatusOr<Kernel> kernel = ParseKernel(text, "k.kir");
     ASSERT_TRUE(kernel.ok()) << kernel.status();
     EXPECT_EQ(VerifyKernel(*kernel).ok(), c.whole) << text;

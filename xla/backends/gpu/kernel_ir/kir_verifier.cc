@@ -341,7 +341,8 @@ class Verifier {
     int64_t stride = 1, outer = 1;
     for (int d = 0; d < 3; ++d) {
       if (d < dimension) stride *= block[d].value_or(1);
-      if (d > dimension) outer *= block[d].value_or(1);
+      // One that is open may be more than one.
+      if (d > dimension) outer *= block[d].value_or(2);
     }
     const int64_t trips = Trips(loop).value_or(0);
     return trips <= 0 ||
