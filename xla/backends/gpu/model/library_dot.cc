@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 
 namespace xla::gpu {
 namespace {
@@ -99,17 +100,6 @@ bool IsMatrix(const LibraryDot::Matrix& matrix, int64_t rows, int64_t columns) {
   return row <= 1 && (columns == 1 || column >= rows);
 }
 
-std::vector<int64_t> FreeDimensions(const Shape& shape,
-                                    absl::Span<const int64_t> batch,
-                                    absl::Span<const int64_t> contracting) {
-  std::vector<int64_t> dimensions;
-  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
-    if (absl::c_linear_search(batch, d)) continue;
-    if (!absl::c_linear_search(contracting, d)) dimensions.push_back(d);
-  }
-  return dimensions;
-}
-
 // The next `count` dimensions of the result, which has batch, rows and columns
 // one behind the other.
 std::vector<int64_t> Next(int64_t count, int64_t* first) {
@@ -171,10 +161,10 @@ std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
   const auto& rhs_batch = numbers.rhs_batch_dimensions();
   const auto& lhs_contracting = numbers.lhs_contracting_dimensions();
   const auto& rhs_contracting = numbers.rhs_contracting_dimensions();
-  const std::vector<int64_t> lhs_free =
-      FreeDimensions(lhs, lhs_batch, lhs_contracting);
-  const std::vector<int64_t> rhs_free =
-      FreeDimensions(rhs, rhs_batch, rhs_contracting);
+  const DimensionVector lhs_free =
+      GetNonContractingDims(lhs.dimensions_size(), lhs_contracting, lhs_batch);
+  const DimensionVector rhs_free =
+      GetNonContractingDims(rhs.dimensions_size(), rhs_contracting, rhs_batch);
 
   int64_t next = 0;
   const std::vector<int64_t> result_batch = Next(lhs_batch.size(), &next);

@@ -13,6 +13,7 @@
 #include "xla/layout.h"
 #include "xla/shape_layout.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
 // Changes the layout of one array and of everything that has to follow.
@@ -70,13 +71,7 @@ bool StandTogether(const MemoryOrder& order, absl::Span<const int64_t> dims) {
 // columns in any order.
 bool IsMatrix(int64_t rank, absl::Span<const int64_t> batch,
               absl::Span<const int64_t> contracting, const MemoryOrder& order) {
-  std::vector<int64_t> free;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (!absl::c_linear_search(batch, d) &&
-        !absl::c_linear_search(contracting, d)) {
-      free.push_back(d);
-    }
-  }
+  const DimensionVector free = GetNonContractingDims(rank, contracting, batch);
   return StandTogether(order, batch) &&
          (batch.empty() || order[0] == batch[0]) &&
          StandTogether(order, contracting) && StandTogether(order, free);
