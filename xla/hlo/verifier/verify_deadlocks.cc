@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +42,9 @@
 // depends on the least of all ways only, for each list by itself. Conditionals
 // of one predicate take the same branch, so a computation that has several of
 // them is followed once for each branch. The result for a callee depends only
-// on the balance at entry, by which it is memoized; balances are clamped, so
-// there are few different ones.
+// on the balance at entry, by which it is memoized: of the lists that it has
+// transfers of, and of others that wait. Balances are clamped, so there are few
+// different ones.
 
 namespace xla::verifier {
 namespace {
@@ -134,8 +136,13 @@ class DeadlockCheck {
          module.MakeComputationPostOrder()) {
       for (const HloInstruction* inst : computation->instructions()) {
         if (!Communicates(*inst)) continue;
-        communicates_.insert(computation);
-        break;
+        Lists& lists = lists_[computation];
+        if (const auto list = ListOf(*inst)) lists.insert(*list);
+        for (const HloComputation* callee : inst->called_computations()) {
+          if (const auto its = lists_.find(callee); its != lists_.end()) {
+            lists.insert(its->second.begin(), its->second.end());
+          }
+        }
       }
     }
   }
@@ -146,17 +153,27 @@ class DeadlockCheck {
   }
 
  private:
+  using Lists = absl::flat_hash_set<std::string>;
+
   // Whether the devices do something together there.
   bool Communicates(const HloInstruction& inst) const {
     if (IsCollective(inst) || inst.opcode() == HloOpcode::kSend ||
         inst.opcode() == HloOpcode::kRecv) {
       return true;
     }
-    return std::any_of(inst.called_computations().begin(),
-                       inst.called_computations().end(),
-                       [&](const HloComputation* callee) {
-                         return communicates_.contains(callee);
-                       });
+    return std::any_of(
+        inst.called_computations().begin(), inst.called_computations().end(),
+        [&](const HloComputation* callee) { return lists_.contains(callee); });
+  }
+
+  // The pairs of a transfer between devices; nothing else has any.
+  static std::optional<std::string> ListOf(const HloInstruction& inst) {
+    if ((inst.opcode() != HloOpcode::kSend &&
+         inst.opcode() != HloOpcode::kRecv) ||
+        Cast<HloSendRecvInstruction>(&inst)->is_host_transfer()) {
+      return std::nullopt;
+    }
+    return inst.get_frontend_attribute(std::string(kPairs));
   }
 
   // What chooses a branch.
@@ -198,16 +215,35 @@ class DeadlockCheck {
 
   // Goes through the computation in its order, and through what it calls.
   absl::Status Follow(const HloComputation& computation, Balance* balance) {
-    if (!communicates_.contains(&computation) ||
+    const auto lists = lists_.find(&computation);
+    if (lists == lists_.end() ||
         !module_.schedule().is_computation_scheduled(&computation)) {
       return absl::OkStatus();
+    }
+    // Sends of other lists than its own: nothing in there depends on them.
+    Balance apart;
+    for (auto it = balance->begin(); it != balance->end();) {
+      const auto next = std::next(it);
+      if (it->second > 0 && !lists->second.contains(it->first)) {
+        apart.insert(balance->extract(it));
+      }
+      it = next;
     }
     const auto key = std::make_pair(&computation, *balance);
     const auto known = followed_.find(key);
     if (known != followed_.end()) {
       *balance = known->second;
-      return absl::OkStatus();
+    } else {
+      TF_RETURN_IF_ERROR(FollowAllWays(computation, balance));
+      followed_.emplace(key, *balance);
     }
+    balance->merge(apart);
+    return absl::OkStatus();
+  }
+
+  absl::Status FollowAllWays(const HloComputation& computation,
+                             Balance* balance) {
+    const Balance before = *balance;
     int64_t ways = 1;
     const std::vector<Choice> choices = SharedChoices(computation, &ways);
     for (int64_t way = 0; way < ways; ++way) {
@@ -217,7 +253,7 @@ class DeadlockCheck {
         taken[choice.predicate] = rest % choice.branches;
         rest /= choice.branches;
       }
-      Balance after = key.second;
+      Balance after = before;
       for (const HloInstruction* inst :
            module_.schedule().sequence(&computation).instructions()) {
         if (!Communicates(*inst)) continue;
@@ -229,36 +265,25 @@ class DeadlockCheck {
         KeepLeast(after, balance);
       }
     }
-    followed_.emplace(key, *balance);
     return absl::OkStatus();
   }
 
   absl::Status Visit(const HloInstruction& inst, const Taken& taken,
                      Balance* balance) {
-    const bool is_transfer =
-        inst.opcode() == HloOpcode::kSend || inst.opcode() == HloOpcode::kRecv;
-    std::string pairs;
-    if (is_transfer) {
-      const auto attribute = inst.get_frontend_attribute(std::string(kPairs));
-      if (!attribute.has_value() ||
-          Cast<HloSendRecvInstruction>(&inst)->is_host_transfer()) {
-        return absl::OkStatus();
-      }
-      pairs = *attribute;
-      TF_RETURN_IF_ERROR(CheckPairs(inst, pairs));
-    }
-    if (is_transfer || IsCollective(inst)) {
+    const std::optional<std::string> pairs = ListOf(inst);
+    if (pairs.has_value()) TF_RETURN_IF_ERROR(CheckPairs(inst, *pairs));
+    if (pairs.has_value() || IsCollective(inst)) {
       for (const auto& [other, count] : *balance) {
-        if (count >= 0 || (is_transfer && other == pairs)) continue;
+        if (count >= 0 || other == pairs) continue;
         return Deadlock(inst, absl::StrCat("it starts while a recv of ", other,
                                            " waits for its send"));
       }
     }
-    if (is_transfer) {
-      int64_t& count = (*balance)[pairs];
+    if (pairs.has_value()) {
+      int64_t& count = (*balance)[*pairs];
       count += inst.opcode() == HloOpcode::kSend ? 1 : -1;
       count = std::clamp(count, -kMaxCount, kMaxCount);
-      if (count == 0) balance->erase(pairs);
+      if (count == 0) balance->erase(*pairs);
       return absl::OkStatus();
     }
     if (inst.opcode() == HloOpcode::kConditional) {
@@ -290,7 +315,8 @@ class DeadlockCheck {
   }
 
   const HloModule& module_;
-  absl::flat_hash_set<const HloComputation*> communicates_;
+  // Of the computations that communicate: the pairs of transfers in there.
+  absl::flat_hash_map<const HloComputation*, Lists> lists_;
   std::map<std::pair<const HloComputation*, Balance>, Balance> followed_;
 };
 
