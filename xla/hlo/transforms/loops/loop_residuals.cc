@@ -10,12 +10,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "xla/hlo/analysis/while_loop_analysis.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/loops/counted_loop.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/transforms/loops/remat_device.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
@@ -41,77 +39,6 @@ namespace {
 constexpr int kMaxIndexDepth = 16;
 constexpr size_t kMaxChain = 4096;
 
-bool IsScalarConstant(const HloInstruction* inst, int64_t value) {
-  while (inst->opcode() == HloOpcode::kCopy) inst = inst->operand(0);
-  if (inst->opcode() != HloOpcode::kConstant ||
-      !ShapeUtil::IsEffectiveScalar(inst->shape()) ||
-      !inst->shape().AreAllLeavesIntegers()) {
-    return false;
-  }
-  return inst->literal().IsAll(static_cast<int8_t>(value));
-}
-
-// A loop that counts 0, 1, … n-1 in an element of its state.
-struct CountedLoop {
-  LoopState state;
-  int64_t counter = 0;
-  int64_t trips = 0;
-};
-
-std::optional<CountedLoop> MatchCounted(HloInstruction* loop) {
-  std::optional<LoopState> state = LoopState::Match(loop);
-  if (!state.has_value()) return std::nullopt;
-  std::optional<int64_t> counter =
-      GetLoopInductionVarTupleIdxWithKnownValues(loop, {});
-  std::optional<int64_t> trips = ComputeWhileLoopTripCount(loop);
-  if (!counter.has_value() || !trips.has_value() || *trips <= 0 ||
-      *counter >= state->size() ||
-      !IsScalarConstant(state->init()->operand(*counter), 0)) {
-    return std::nullopt;
-  }
-  const HloInstruction* next = state->body_root()->operand(*counter);
-  if (next->opcode() != HloOpcode::kAdd) return std::nullopt;
-  for (int i = 0; i < 2; ++i) {
-    if (LoopState::ElementOf(next->operand(i), state->body_state()) ==
-            *counter &&
-        IsScalarConstant(next->operand(1 - i), 1)) {
-      return CountedLoop{*state, *counter, *trips};
-    }
-  }
-  return std::nullopt;
-}
-
-// Whether an index is the trip's number: itself, or select(i < 0, …, i).
-bool IsTripNumber(const HloInstruction* index, const CountedLoop& loop,
-                  int depth = 0) {
-  if (depth > kMaxIndexDepth) return false;
-  if (LoopState::ElementOf(index, loop.state.body_state()) == loop.counter) {
-    return true;
-  }
-  if (index->opcode() != HloOpcode::kSelect) return false;
-  const HloInstruction* test = index->operand(0);
-  return test->opcode() == HloOpcode::kCompare &&
-         test->comparison_direction() == ComparisonDirection::kLt &&
-         IsScalarConstant(test->operand(1), 0) &&
-         IsTripNumber(test->operand(0), loop, depth + 1) &&
-         IsTripNumber(index->operand(2), loop, depth + 1);
-}
-
-// Whether a dynamic-slice or -update-slice takes all of one place in the first
-// dimension.
-bool TakesOnePlace(const HloInstruction* inst, const Shape& stack,
-                   const Shape& slice) {
-  const auto indices = Cast<HloDynamicIndexInstruction>(inst)->index_operands();
-  if (slice.dimensions().empty() || slice.dimensions(0) != 1 ||
-      indices.size() != slice.dimensions().size()) {
-    return false;
-  }
-  for (size_t d = 1; d < indices.size(); ++d) {
-    if (slice.dimensions(d) != stack.dimensions(d)) return false;
-  }
-  return true;
-}
-
 // The stacks of a loop: what is written in each trip, by element.
 absl::flat_hash_map<int64_t, HloInstruction*> FindStacks(
     const CountedLoop& loop) {
@@ -129,7 +56,7 @@ absl::flat_hash_map<int64_t, HloInstruction*> FindStacks(
     const Shape& stack = write->shape();
     if (!TakesOnePlace(write, stack, write->operand(1)->shape()) ||
         stack.dimensions(0) != loop.trips ||
-        !IsTripNumber(write->operand(2), loop)) {
+        FunctionOfTrip(write->operand(2), loop) != TripFunction{1, 0}) {
       continue;
     }
     stacks[k] = root->mutable_operand(k);

@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/loops/body_writer.h"
 #include "xla/hlo/transforms/loops/cheap_recipe.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/transforms/loops/remat_device.h"
-#include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
-#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -31,147 +25,6 @@
 
 namespace xla::remat_plan {
 namespace {
-
-constexpr int kMaxDepth = 32;
-
-// Dimension of a reshape's operand that is dimension `dim` of its result;
-// nullopt if they are no one dimension.
-std::optional<int64_t> DimensionBeforeReshape(const Shape& before,
-                                              const Shape& after, int64_t dim) {
-  int64_t outer = 1;
-  for (int64_t d = 0; d < dim; ++d) outer *= after.dimensions(d);
-  int64_t so_far = 1;
-  for (size_t d = 0; d < before.dimensions().size(); ++d) {
-    if (so_far == outer && before.dimensions(d) == after.dimensions(dim)) {
-      return static_cast<int64_t>(d);
-    }
-    so_far *= before.dimensions(d);
-  }
-  return std::nullopt;
-}
-
-// Writes values of the outside into a body.
-class Sinker {
- public:
-  Sinker(LoopState loop, const CheapRecipe& recipe)
-      : loop_(loop), recipe_(recipe) {}
-
-  absl::StatusOr<HloInstruction*> Whole(HloInstruction* value, int depth = 0) {
-    if (depth > kMaxDepth) return TooDeep(value);
-    auto it = whole_.find(value);
-    if (it != whole_.end()) return it->second;
-    HloInstruction* result = nullptr;
-    if (!recipe_.made.contains(value)) {
-      TF_ASSIGN_OR_RETURN(int64_t element, loop_.Append(value));
-      result = loop_.BodyElement(element);
-    } else {
-      std::vector<HloInstruction*> operands;
-      for (HloInstruction* operand : value->operands()) {
-        TF_ASSIGN_OR_RETURN(HloInstruction * inside, Whole(operand, depth + 1));
-        operands.push_back(inside);
-      }
-      result =
-          Add(value->CloneWithNewOperands(value->shape(), operands, "remat"));
-    }
-    whole_[value] = result;
-    return result;
-  }
-
-  // What the body computes of the recipe, readers first.
-  std::vector<HloInstruction*> Made() const {
-    std::vector<HloInstruction*> made;
-    for (const HloInstruction* inst : recipe_.order) {
-      auto it = whole_.find(inst);
-      if (it != whole_.end()) made.push_back(it->second);
-    }
-    return made;
-  }
-
-  // The place `index` of dimension `dim`.
-  absl::StatusOr<HloInstruction*> Slice(HloInstruction* value, int64_t dim,
-                                        HloInstruction* index, int depth = 0) {
-    if (depth > kMaxDepth) return TooDeep(value);
-    auto known = slices_.find({value, dim, index});
-    if (known != slices_.end()) return known->second;
-    Shape shape = value->shape();
-    shape.set_dimensions(static_cast<int>(dim), 1);
-    std::optional<int64_t> below = DimensionBelow(*value, dim);
-    if (!recipe_.made.contains(value) || !below.has_value()) {
-      TF_ASSIGN_OR_RETURN(HloInstruction * whole, Whole(value, depth + 1));
-      return slices_[{value, dim, index}] = SliceOf(whole, shape, dim, index);
-    }
-    std::vector<HloInstruction*> operands;
-    for (HloInstruction* operand : value->operands()) {
-      const bool slice =
-          *below >= 0 &&
-          !(value->IsElementwise() && operand->shape().dimensions().empty());
-      TF_ASSIGN_OR_RETURN(HloInstruction * inside,
-                          slice ? Slice(operand, *below, index, depth + 1)
-                                : Whole(operand, depth + 1));
-      operands.push_back(inside);
-    }
-    return slices_[{value, dim, index}] =
-               Add(value->CloneWithNewOperands(shape, operands, "remat"));
-  }
-
-  // The dimension of the operands that is `dim` of the result; -1: it is not
-  // in them; nullopt: none of this kind.
-  static std::optional<int64_t> DimensionBelow(const HloInstruction& value,
-                                               int64_t dim) {
-    switch (value.opcode()) {
-      case HloOpcode::kTranspose:
-        return value.dimensions(dim);
-      case HloOpcode::kReshape:
-        return DimensionBeforeReshape(value.operand(0)->shape(), value.shape(),
-                                      dim);
-      case HloOpcode::kBroadcast: {
-        const auto& dims = value.dimensions();
-        auto it = std::find(dims.begin(), dims.end(), dim);
-        return it == dims.end() ? -1 : it - dims.begin();
-      }
-      case HloOpcode::kCopy:
-        return dim;
-      default:  // Elementwise opcodes alone.
-        if (value.IsElementwise() && value.operand_count() > 0) return dim;
-        return std::nullopt;
-    }
-  }
-
- private:
-  static absl::Status TooDeep(const HloInstruction* value) {
-    return absl::InternalError(
-        absl::StrCat(value->name(), " is made in too many steps"));
-  }
-
-  HloInstruction* Add(std::unique_ptr<HloInstruction> inst) {
-    HloInstruction* added = loop_.body()->AddInstruction(std::move(inst));
-    added->set_frontend_attribute(kRematerializedAttribute, "true");
-    return added;
-  }
-
-  HloInstruction* SliceOf(HloInstruction* whole, const Shape& shape,
-                          int64_t dim, HloInstruction* index) {
-    std::vector<HloInstruction*> start;
-    for (size_t d = 0; d < shape.dimensions().size(); ++d) {
-      start.push_back(
-          static_cast<int64_t>(d) == dim
-              ? index
-              : Add(HloInstruction::CreateConstant(
-                    LiteralUtil::CreateR0(index->shape().element_type(), 0))));
-    }
-    return Add(HloInstruction::CreateDynamicSlice(shape, whole, start,
-                                                  shape.dimensions()));
-  }
-
-  LoopState loop_;
-  const CheapRecipe& recipe_;
-  absl::flat_hash_map<const HloInstruction*, HloInstruction*> whole_;
-  // By value, dimension and index.
-  absl::flat_hash_map<
-      std::tuple<const HloInstruction*, int64_t, const HloInstruction*>,
-      HloInstruction*>
-      slices_;
-};
 
 // Whether a body reader takes one place of the first dimension.
 bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
@@ -254,7 +107,7 @@ double CostOfTrip(const LoopState& loop, int64_t element,
   while (recipe.made.contains(inst)) {
     const double places = static_cast<double>(
         std::max<int64_t>(inst->shape().dimensions(dim), 1));
-    std::optional<int64_t> below = Sinker::DimensionBelow(*inst, dim);
+    std::optional<int64_t> below = BodyWriter::DimensionBelow(*inst, dim);
     if (!below.has_value()) return whole + inside;
     part += seconds(*inst) / places;
     if (*below < 0 || inst->operand_count() == 0) break;
@@ -334,7 +187,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
     HloInstruction* value = loop->init()->mutable_operand(element);
     std::optional<CheapRecipe> recipe = FindCheapRecipe(value);
     TF_RET_CHECK(recipe.has_value());
-    Sinker sinker(*loop, *recipe);
+    BodyWriter writer(*loop, recipe->made);
     for (HloInstruction* reader : loop->BodyReaders(element)) {
       // Readers may be listed twice.
       bool reads = false;
@@ -345,14 +198,14 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
       if (!reads) continue;
       if (IsSlice(reader, loop->body_state(), element)) {
         TF_ASSIGN_OR_RETURN(HloInstruction * slice,
-                            sinker.Slice(value, 0, reader->mutable_operand(1)));
+                            writer.Slice(value, 0, reader->mutable_operand(1)));
         TF_RETURN_IF_ERROR(reader->ReplaceAllUsesWithDifferentShape(slice));
         TF_RETURN_IF_ERROR(loop->body()->RemoveInstruction(reader));
         continue;
       }
       const bool slices_inside =
           SlicesInside(reader, loop->body_state(), element);
-      TF_ASSIGN_OR_RETURN(HloInstruction * whole, sinker.Whole(value));
+      TF_ASSIGN_OR_RETURN(HloInstruction * whole, writer.Whole(value));
       for (int64_t i = 0; i < reader->operand_count(); ++i) {
         if (LoopState::ElementOf(reader->operand(i), loop->body_state()) ==
             element) {
@@ -360,7 +213,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
               reader->ReplaceOperandWithDifferentShape(i, whole));
         }
       }
-      if (slices_inside) ComputeInside(sinker.Made(), reader);
+      if (slices_inside) ComputeInside(writer.Made(recipe->order), reader);
     }
     // Outside the loop, the value itself can be used.
     for (HloInstruction* read : std::vector<HloInstruction*>(

@@ -67,6 +67,9 @@ class LoopState {
   // done already; returns the element.
   absl::StatusOr<int64_t> Append(HloInstruction* value);
 
+  // Makes `value`, of the body, the element's next value.
+  absl::Status SetBodyResult(int64_t element, HloInstruction* value);
+
   // Makes the body pass an element on unchanged.
   absl::Status PassOn(int64_t element) {
     return SetBodyResult(element, BodyElement(element));
@@ -80,7 +83,6 @@ class LoopState {
   explicit LoopState(HloInstruction* loop) : loop_(loop) {}
 
   absl::Status SetElement(int64_t element, HloInstruction* value);
-  absl::Status SetBodyResult(int64_t element, HloInstruction* value);
 
   HloInstruction* loop_;
 };

@@ -17,6 +17,7 @@
 #include "xla/hlo/transforms/loops/loop_residuals.h"
 #include "xla/hlo/transforms/loops/loop_sinking.h"
 #include "xla/hlo/transforms/loops/loop_unfusing.h"
+#include "xla/hlo/transforms/loops/loop_updates.h"
 #include "xla/hlo/transforms/loops/narrow_values.h"
 #include "xla/report_json.h"
 #include "xla/status_macros.h"
@@ -125,6 +126,13 @@ absl::StatusOr<std::vector<std::string>> LoopSinking::Rewrite(
   }
   TF_RETURN_IF_ERROR(remat_plan::SinkLoopInvariants(invariants, module));
   return rewrites;
+}
+
+absl::StatusOr<std::vector<std::string>> LoopUpdates::Rewrite(
+    int64_t max_rewrites, HloModule* module) {
+  TF_ASSIGN_OR_RETURN(const int64_t least,
+                      LeastBytes(options_.min_bytes, *module));
+  return remat_plan::UpdateArgumentsInLoops(least, max_rewrites, module);
 }
 
 absl::StatusOr<std::vector<std::string>> FusionSplitting::Rewrite(

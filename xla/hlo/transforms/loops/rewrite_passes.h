@@ -122,6 +122,26 @@ class LoopSinking : public RewritePass {
   LoopRewriteOptions options_;
 };
 
+// Updates arguments in the loop that stacks their gradients: loop_updates.h.
+//
+//   before: w = while(zeros), body: g[i] = dw;  p' = p - rate * g
+//   after:  w = while(p), body: p[i] = p[i] - rate * dw;  p' = element of w
+//
+// A rewrite is one stack. Run loop-sinking first: what it sinks may read the
+// arguments that this pass overwrites.
+class LoopUpdates : public RewritePass {
+ public:
+  explicit LoopUpdates(LoopRewriteOptions options = {})
+      : options_(std::move(options)) {}
+  absl::string_view name() const override { return "loop-updates"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  LoopRewriteOptions options_;
+};
+
 // Splits large results of a fusion into fusions of their own:
 // fusion_splitting.h.
 //

@@ -14,10 +14,11 @@
 
 // Variants are module rewrites that open up memory the solver alone cannot
 // reach: values that loops carry from the forward to the backward pass
-// (residuals), loop invariants that a loop only passes through, cheap fusions
-// with several results apart, masks kept instead of what they are made of,
-// cheap expansions fused into their readers, and a fresh schedule. They are
-// applied in this order because each may create candidates for the next.
+// (residuals), loop invariants that a loop only passes through, gradients that
+// are stacked before they are used, cheap fusions with several results apart,
+// masks kept instead of what they are made of, cheap expansions fused into
+// their readers, and a fresh schedule. They are applied in this order because
+// each may create candidates for the next.
 
 namespace xla::remat_plan {
 namespace {
@@ -43,6 +44,7 @@ std::string ModuleVariant::Name() const {
   std::string name;
   if (drops > 0) name += "residuals+";
   if (sinks > 0) name += "invariants+";
+  if (updates) name += "updates+";
   if (split) name += "split+";
   if (narrow) name += "narrow+";
   if (fuse_part > 0) name += "fuse+";
@@ -67,13 +69,18 @@ absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
   TF_ASSIGN_OR_RETURN(const std::vector<int> order,
                       OrderOfDrops(*copy, device));
   const int drops = static_cast<int>(order.size());
+  // Nothing else depends on it, and it costs nothing.
+  TF_ASSIGN_OR_RETURN(
+      const bool updates,
+      RunWithFuel(LoopUpdates(), ModuleVariant::kAll, copy.get()));
   for (int count : {drops, drops / 2, drops / 4}) {
-    ModuleVariant variant{count, sinks};
+    ModuleVariant variant{count, sinks, updates};
     if (count > 0 && (variants.empty() || !(variants.back() == variant))) {
       variants.push_back(variant);
     }
   }
-  if (sinks > 0) variants.push_back({0, sinks});
+  if (sinks > 0) variants.push_back({0, sinks, updates});
+  if (updates) variants.push_back({0, 0, updates});
   return variants;
 }
 
@@ -94,6 +101,12 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
                                                      variant.sinks, module));
     // With residuals gone, there may be none left.
     if (!sunk && variant.drops == 0) return NothingToDo("no loop invariants");
+  }
+  if (variant.updates) {
+    TF_ASSIGN_OR_RETURN(
+        const bool updated,
+        RunWithFuel(LoopUpdates(), ModuleVariant::kAll, module));
+    if (!updated && !variant.Recomputes()) return NothingToDo("no updates");
   }
   // Parts of a split fusion read a mask each; kept before, it is one. What the
   // parts no longer read whole can be kept as a mask after.
@@ -126,7 +139,7 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
         RunWithFuel(ExpansionFusion(options), ModuleVariant::kAll, module));
     if (!fused) return NothingToDo("nothing to fuse");
   }
-  if ((variant.drops > 0 || variant.sinks > 0) && IsPlacedByBackend(*module)) {
+  if ((variant.Recomputes() || variant.updates) && IsPlacedByBackend(*module)) {
     TF_RETURN_IF_ERROR(FuseLooseInstructions(module).status());
   }
   if (variant.reschedule) TF_RETURN_IF_ERROR(RescheduleForMemory(module));

@@ -25,6 +25,8 @@ struct ModuleVariant {
   // Number of invariants that loops compute themselves, the cheapest first
   // (loop_sinking.h).
   int sinks = 0;
+  // Loops update the arguments whose gradients they make (loop_updates.h).
+  bool updates = false;
   // Large results of fusions have fusions of their own (fusion_splitting.h).
   bool split = false;
   // Masks, and what else takes less memory than the values that it is made of,
@@ -42,8 +44,9 @@ struct ModuleVariant {
 
   bool operator==(const ModuleVariant& other) const {
     return drops == other.drops && sinks == other.sinks &&
-           split == other.split && narrow == other.narrow &&
-           fuse_part == other.fuse_part && reschedule == other.reschedule &&
+           updates == other.updates && split == other.split &&
+           narrow == other.narrow && fuse_part == other.fuse_part &&
+           reschedule == other.reschedule &&
            move_out_limit == other.move_out_limit;
   }
 
@@ -54,8 +57,8 @@ struct ModuleVariant {
   std::string Name() const;
 };
 
-// Variants that differ in drops and sinks only, the ones with most first;
-// without those that rewrite nothing.
+// Variants that differ in drops, sinks and updates only, the ones with most
+// first; without those that rewrite nothing.
 absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
     const HloModule& module, const HloCostAnalysis::Options& device);
 
