@@ -14,6 +14,8 @@ constexpr double kFuseParts[] = {4, 2, 1, 0.5};
 // At effort 1, variants of large modules are not tried if a plan is within this
 // factor of the original run time.
 constexpr double kGoodEnough = 1.02;
+// Limits that are tried in place of one that is missed.
+constexpr double kHigherLimits[] = {1.05, 1.1, 1.15, 1.25};
 
 }  // namespace
 
@@ -51,6 +53,7 @@ absl::Status RematVariants::Run() {
     }
   }
   TF_RETURN_IF_ERROR(TryFewerDrops());
+  TF_RETURN_IF_ERROR(TryHigherLimits());
   if (!options_.move_out) return absl::OkStatus();
   ModuleVariant variant = best_variant_;
   variant.move_out_limit = limit_;
@@ -106,6 +109,21 @@ absl::Status RematVariants::TryFewerDrops() {
     variant.drops = (too_few + best_variant_.drops) / 2;
     TF_RETURN_IF_ERROR(Try(variant));
     if (best_variant_.drops != variant.drops) too_few = variant.drops;
+  }
+  return absl::OkStatus();
+}
+
+// The search is a heuristic: what it finds for a limit that it can meet may
+// need far less, where it finds nothing for a lower one.
+absl::Status RematVariants::TryHigherLimits() {
+  for (const double factor : kHigherLimits) {
+    const int64_t higher =
+        static_cast<int64_t>(factor * static_cast<double>(limit_));
+    if (best_.peak_bytes <= limit_ || best_.peak_bytes <= higher) break;
+    TF_ASSIGN_OR_RETURN(Prepared * prepared, trials_.Prepare(best_variant_));
+    TF_ASSIGN_OR_RETURN(const Outcome found,
+                        trials_.FindPrograms(higher, prepared));
+    if (trials_.IsBetter(found, best_)) best_ = found;
   }
   return absl::OkStatus();
 }

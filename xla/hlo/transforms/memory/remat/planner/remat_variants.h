@@ -40,6 +40,7 @@ class RematVariants {
   absl::Status TryNarrowValues();
   absl::Status TryLoops();
   absl::Status TryFewerDrops();
+  absl::Status TryHigherLimits();
   absl::Status TryOtherOrder();
   absl::Status TrySplitting();
 
