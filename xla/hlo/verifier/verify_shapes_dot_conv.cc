@@ -13,6 +13,7 @@
 #include "xla/hlo/verifier/rules.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla::verifier {
@@ -147,12 +148,20 @@ absl::Status CheckConvolution(const Context& context,
 }
 
 absl::Status CheckFft(const Context& context, const HloInstruction& inst) {
-  // An empty FFT, or empty operands: there is no length to match.
-  const bool is_empty =
-      absl::c_linear_search(inst.fft_length(), 0) ||
-      absl::c_linear_search(inst.operand(0)->shape().dimensions(), 0);
-  if (is_empty && SameSizes(inst.operand(0)->shape(), inst.shape())) {
-    return absl::OkStatus();
+  const Shape& operand = inst.operand(0)->shape();
+  const bool is_empty = absl::c_linear_search(inst.fft_length(), 0) ||
+                        absl::c_linear_search(operand.dimensions(), 0);
+  if (is_empty && SameSizes(operand, inst.shape())) {
+    // An empty FFT, or empty operands: there is no length to match, but types
+    // are as for any length.
+    absl::StatusOr<Shape> expected = ShapeInference::InferFftShape(
+        ShapeUtil::MakeShape(operand.element_type(), {1}), inst.fft_type(),
+        {1});
+    if (expected.ok()) {
+      expected =
+          ShapeUtil::ChangeElementType(operand, expected->element_type());
+    }
+    return context.Expect(Invariant::V92, inst, expected);
   }
   return context.Expect(
       Invariant::V92, inst,

@@ -100,6 +100,10 @@ absl::Status CheckBroadcast(const Context& context,
   TF_RETURN_IF_ERROR(context.Expect(
       Invariant::V70, inst,
       ShapeInference::InferBroadcastShape(operand, inst.shape(), dims)));
+  Shape expected = inst.shape();
+  expected.set_element_type(operand.element_type());
+  TF_RETURN_IF_ERROR(
+      context.Expect(Invariant::V70, inst, expected, Match::kLoose));
   // Shape inference also stretches sizes of 1, as builders do.
   for (size_t i = 0; i < dims.size(); ++i) {
     if (operand.dimensions(i) != inst.shape().dimensions(dims[i])) {

@@ -138,12 +138,6 @@ absl::StatusOr<PrimitiveType> ProductType(
                                  " of the operands must both be complex, or "
                                  "none");
   }
-  // Floats are rounded to whatever is preferred; nothing else may be cut off.
-  if (!primitive_util::IsFloatingPointType(type) &&
-      primitive_util::BitWidth(*preferred) < primitive_util::BitWidth(type)) {
-    return InvalidArgumentStrCat("preferred_element_type ", name(*preferred),
-                                 " is narrower than ", name(type));
-  }
   return *preferred;
 }
 
