@@ -298,6 +298,12 @@ TEST(CompatTest, LiteralsAreExpected) {
   const xla::Literal literal = xla::LiteralUtil::CreateR1<float>({1, 2});
   LiteralTestUtil::ExpectR1Equal<float>({1, 2}, literal);
   LiteralTestUtil::ExpectR1Near<float>({1, 2.5}, literal, xla::ErrorSpec(0.5));
+  LiteralTestUtil::ExpectR3Near<float>(
+      {{{1, 2.5}}}, xla::LiteralUtil::CreateR3<float>({{{1, 2}}}),
+      xla::ErrorSpec(0.5));
+  LiteralTestUtil::ExpectR4Near<float>(
+      {{{{1, 2.5}}}}, xla::LiteralUtil::CreateR4<float>({{{{1, 2}}}}),
+      xla::ErrorSpec(0.5));
   EXPECT_TRUE(LiteralTestUtil::Equal(literal, literal));
   EXPECT_FALSE(LiteralTestUtil::Near(xla::LiteralUtil::CreateR1<float>({1, 3}),
                                      literal, xla::ErrorSpec(0.5)));

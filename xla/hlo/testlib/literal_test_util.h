@@ -123,6 +123,20 @@ class LiteralTestUtil {
     EXPECT_TRUE(Near(LiteralUtil::CreateR2<T>(expected), actual, error));
   }
   template <typename T>
+  static void ExpectR3Near(
+      std::initializer_list<std::initializer_list<std::initializer_list<T>>>
+          expected,
+      const LiteralSlice& actual, const ErrorSpec& error) {
+    EXPECT_TRUE(Near(LiteralUtil::CreateR3<T>(expected), actual, error));
+  }
+  template <typename T>
+  static void ExpectR4Near(std::initializer_list<std::initializer_list<
+                               std::initializer_list<std::initializer_list<T>>>>
+                               expected,
+                           const LiteralSlice& actual, const ErrorSpec& error) {
+    EXPECT_TRUE(Near(LiteralUtil::CreateR4<T>(expected), actual, error));
+  }
+  template <typename T>
   static void ExpectR2NearArray2D(const Array2D<T>& expected,
                                   const LiteralSlice& actual,
                                   const ErrorSpec& error) {
