@@ -44,9 +44,9 @@ class LiteralBase {
 
   virtual ~LiteralBase() = default;
 
-  // Equal shapes (layouts only in the layout-sensitive form), dynamic sizes and
-  // bits; so a NaN equals itself and 0 differs from -0. An elided array equals
-  // only copies of itself.
+  // Equal types, sizes (those that dynamic dimensions have, whatever their
+  // bounds), layouts in the layout-sensitive form, and bits; so a NaN equals
+  // itself and 0 differs from -0. An elided array equals only copies of itself.
   bool operator==(const LiteralBase& other) const {
     return Equal(other, /*layout_sensitive=*/false);
   }
@@ -128,7 +128,7 @@ class LiteralBase {
   NativeT GetFirstElement() const {
     return root_piece().template GetLinear<NativeT>(0);
   }
-  // Absent unless the array is integral and has an element.
+  // Absent unless the array is integral and has an element, which fits.
   std::optional<int64_t> GetFirstInteger() const;
   DynamicSizeType GetDynamicSize(int64_t dim_index,
                                  const ShapeIndex& shape_index) const {
@@ -234,8 +234,17 @@ class LiteralBase {
   template <typename H, bool kIsLayoutSensitive = true,
             int64_t kByteLimit = std::numeric_limits<int64_t>::max()>
   static H Hash(H state, const LiteralBase& literal) {
-    state =
-        Shape::Hash<H, kIsLayoutSensitive>(std::move(state), literal.shape());
+    // Bounds and flags of dynamic dimensions are left out, as in Equal; sizes
+    // are in the fingerprint.
+    ShapeUtil::ForEachSubshape(literal.shape(), [&state](const Shape& subshape,
+                                                         const ShapeIndex&) {
+      state =
+          H::combine(std::move(state), subshape.element_type_including_buffer(),
+                     subshape.tuple_shapes_size());
+      if (kIsLayoutSensitive && subshape.IsArray() && subshape.has_layout()) {
+        state = H::combine(std::move(state), subshape.layout());
+      }
+    });
     return H::combine(std::move(state),
                       literal.DataFingerprint(kIsLayoutSensitive, kByteLimit));
   }

@@ -342,8 +342,7 @@ absl::StatusOr<Literal> LiteralBase::Broadcast(
   DimensionVector result_strides(rank, 0);
   for (size_t i = 0; i < dims.size(); ++i) {
     result_strides[dimensions[i]] += strides[i];
-    if (shape().is_dynamic_dimension(i) &&
-        result.shape().is_dynamic_dimension(dimensions[i])) {
+    if (shape().is_dynamic_dimension(i)) {
       result.SetDynamicSize(dimensions[i], src.GetDynamicSize(i));
     }
   }

@@ -139,6 +139,16 @@ std::optional<NativeT> ExactCast(T value) {
   }
 }
 
+// Absent for what is too large.
+template <typename NativeT>
+std::optional<int64_t> AsInt64(NativeT value) {
+  const auto number = static_cast<int64_t>(value);
+  if (!std::numeric_limits<NativeT>::is_signed && number < 0) {
+    return std::nullopt;
+  }
+  return number;
+}
+
 void AddNumber(uint64_t number, Fingerprinter* fingerprint) {
   fingerprint->Update(absl::string_view(reinterpret_cast<const char*>(&number),
                                         sizeof(number)));
@@ -208,17 +218,26 @@ uint64_t LiteralBase::DataFingerprint(bool layout_sensitive,
 
 bool LiteralBase::Equal(const LiteralBase& other, bool layout_sensitive) const {
   if (this == &other || &root_piece() == &other.root_piece()) return true;
-  if (!Shape::Equal().IgnoreLayout(!layout_sensitive)(shape(), other.shape())) {
+  // Dynamic dimensions are as long as their sizes say, whatever their bounds.
+  if (!Shape::Equal()
+           .IgnoreLayout(!layout_sensitive)
+           .IgnoreDimensions()
+           .IgnoreDynamicDimension()(shape(), other.shape())) {
     return false;
   }
   return root_piece().ForEachSubpieceWithBool(
       [&](const ShapeIndex& index, const Piece& piece) {
         if (!piece.subshape().IsArray()) return true;
         const Piece& other_piece = other.piece(index);
+        if (!piece.EqualDynamicSize(other_piece)) return false;
         const ArrayValueState state = piece.get_array_value_state();
         if (state != other_piece.get_array_value_state()) return false;
         if (state == ArrayValueState::kElided) {
           return piece.elided_id() == other_piece.elided_id();
+        }
+        if (state == ArrayValueState::kKnown &&
+            !literal_internal::HasElements(piece.valid_dimensions())) {
+          return true;
         }
         if (piece.buffer() == nullptr || other_piece.buffer() == nullptr) {
           return piece.buffer() == other_piece.buffer();
@@ -239,7 +258,7 @@ std::optional<int64_t> LiteralBase::GetFirstInteger() const {
                     [&](auto tag) -> std::optional<int64_t> {
                       using NativeT = decltype(tag);
                       if constexpr (is_specialized_integral_v<NativeT>) {
-                        return static_cast<int64_t>(GetLinear<NativeT>(0));
+                        return AsInt64(GetLinear<NativeT>(0));
                       }
                       return std::nullopt;
                     });

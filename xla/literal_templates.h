@@ -109,7 +109,7 @@ ABSL_ATTRIBUTE_NOINLINE void MutableLiteralBase::PopulateR1(
     absl::Span<const NativeT> values) {
   CHECK(shape().IsArray());
   CHECK_EQ(shape().dimensions().size(), 1);
-  CHECK_EQ(shape().dimensions(0), static_cast<int64_t>(values.size()));
+  CHECK_EQ(GetDynamicSize(0), static_cast<int64_t>(values.size()));
   const absl::Span<NativeT> dest = data<NativeT>();
   std::copy(values.begin(), values.end(), dest.begin());
 }
@@ -119,10 +119,10 @@ ABSL_ATTRIBUTE_NOINLINE void MutableLiteralBase::PopulateR2(
     std::initializer_list<std::initializer_list<NativeT>> values) {
   CHECK(shape().IsArray());
   CHECK_EQ(shape().dimensions().size(), 2);
-  CHECK_EQ(shape().dimensions(0), static_cast<int64_t>(values.size()));
+  CHECK_EQ(GetDynamicSize(0), static_cast<int64_t>(values.size()));
   int64_t row = 0;
   for (const auto& row_values : values) {
-    CHECK_EQ(shape().dimensions(1), static_cast<int64_t>(row_values.size()));
+    CHECK_EQ(GetDynamicSize(1), static_cast<int64_t>(row_values.size()));
     int64_t column = 0;
     for (const NativeT& value : row_values) Set({row, column++}, value);
     ++row;
@@ -133,13 +133,13 @@ template <typename NativeT>
 ABSL_ATTRIBUTE_NOINLINE void MutableLiteralBase::PopulateFromArray(
     const Array<NativeT>& values) {
   CHECK(shape().IsArray());
-  CHECK(shape().dimensions() == values.dimensions());
-  if (values.num_elements() == 0) return;
   Piece& piece = mutable_root_piece();
+  const DimensionVector dims = piece.valid_dimensions();
+  CHECK(absl::MakeConstSpan(dims) == values.dimensions());
+  if (values.num_elements() == 0) return;
   const absl::Span<NativeT> dest = data<NativeT>();
   const DimensionVector strides = piece.ElementStrides();
   const NativeT* source = values.begin();
-  const absl::Span<const int64_t> dims = shape().dimensions();
   if (dims.empty()) {
     dest[0] = *source;
     return;
@@ -154,8 +154,8 @@ ABSL_ATTRIBUTE_NOINLINE void MutableLiteralBase::PopulateFromArray(
     for (int64_t i = 0; i < row_size; ++i) {
       dest[base + i * row_stride] = *source++;
     }
-  } while (literal_internal::BumpRowMajor(dims.first(dims.size() - 1),
-                                          absl::MakeSpan(index)));
+  } while (literal_internal::BumpRowMajor(
+      absl::MakeConstSpan(dims).first(dims.size() - 1), absl::MakeSpan(index)));
 }
 
 template <typename Visit>

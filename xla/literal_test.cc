@@ -10,6 +10,7 @@
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "xla/array.h"
 #include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
@@ -206,6 +207,23 @@ TEST(LiteralTest, DynamicArraysCompareTheirValidPart) {
   EXPECT_NE(a, b);
 }
 
+TEST(LiteralTest, BoundsOfDynamicDimensionsDoNotMatter) {
+  const Literal whole = LiteralUtil::CreateR2<uint32_t>({{1, 2}, {4, 5}});
+  Literal part = LiteralUtil::CreateR2<uint32_t>({{1, 2, 3}, {4, 5, 6}});
+  EXPECT_NE(part, whole);
+  part.SetDynamicSize(1, 2);
+  EXPECT_EQ(part, whole);
+  EXPECT_TRUE(whole.Equal(part, /*layout_sensitive=*/true));
+  EXPECT_EQ(absl::HashOf(part), absl::HashOf(whole));
+  EXPECT_NE(part, LiteralUtil::CreateR2<int32_t>({{1, 2}, {4, 5}}));
+  EXPECT_NE(part, LiteralUtil::CreateR1<uint32_t>({1, 2, 4, 5}));
+  // As elements of tuples, and with nothing in it.
+  EXPECT_EQ(LiteralUtil::MakeTuple({&whole, &part}),
+            LiteralUtil::MakeTuple({&part, &whole}));
+  EXPECT_EQ(part.Slice({0, 2}, {2, 3}),
+            Literal(ShapeUtil::MakeShape(U32, {2, 0})));
+}
+
 TEST(LiteralTest, FingerprintDependsOnlyOnElements) {
   Literal a = LiteralUtil::CreateR1<int32_t>({1, 2, 3, 4});
   EXPECT_EQ(a.DataFingerprint(false), a.Clone().DataFingerprint(false));
@@ -285,6 +303,9 @@ TEST(LiteralTest, ElementsAsWiderTypes) {
             complex128(1, 2));
   EXPECT_EQ(LiteralUtil::CreateR1<float>({1, 2, 4}).GetSumAsDouble({0, 2}), 5);
   EXPECT_EQ(LiteralUtil::CreateR1<uint16_t>({7, 8}).GetFirstInteger(), 7);
+  EXPECT_EQ(
+      LiteralUtil::CreateR0<uint64_t>(uint64_t{1} << 63).GetFirstInteger(),
+      std::nullopt);
   EXPECT_EQ(LiteralUtil::CreateR1<uint16_t>({}).GetFirstInteger(),
             std::nullopt);
 }
@@ -393,6 +414,24 @@ TEST(LiteralTest, PopulateGivesLogicalIndices) {
       absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(LiteralTest, PopulateFillsTheValidPart) {
+  Literal list(ShapeUtil::MakeShape(S32, {6}));
+  list.SetDynamicSize(0, 2);
+  list.PopulateR1<int32_t>({7, 8});
+  EXPECT_EQ(list, LiteralUtil::CreateR1<int32_t>({7, 8}));
+  EXPECT_DEATH(list.PopulateR1<int32_t>({1, 2, 3, 4, 5, 6}), "");
+
+  Literal rows(ShapeUtil::MakeShapeWithDenseLayout(S32, {4, 3}, {0, 1}));
+  rows.SetDynamicSize(1, 1);
+  rows.SetDynamicSize(0, 2);
+  rows.PopulateR2<int32_t>({{7}, {8}});
+  EXPECT_EQ(rows, LiteralUtil::CreateR2<int32_t>({{7}, {8}}));
+  Array<int32_t> column({2, 1});
+  column.FillIota(1);
+  rows.PopulateFromArray(column);
+  EXPECT_EQ(rows, LiteralUtil::CreateR2<int32_t>({{1}, {2}}));
+}
+
 // ---- Moving elements -------------------------------------------------------
 
 TEST(LiteralTest, CopyFromSubtreesAndLayouts) {
@@ -445,6 +484,11 @@ TEST(LiteralTest, SliceOfStaticAndDynamic) {
   Literal dynamic(DynamicR1(5));
   dynamic.SetDynamicSize(0, 3);
   EXPECT_EQ(dynamic.Slice({1}, {5}).GetDynamicSize(0), 2);
+  // A broadcast makes its dimension dynamic, too.
+  const Literal spread =
+      dynamic.Broadcast(ShapeUtil::MakeShape(F32, {2, 5}), {1}).value();
+  EXPECT_EQ(spread.GetDynamicSize(1), 3);
+  EXPECT_EQ(spread.shape().ToString(), "f32[2,<=5]");
   EXPECT_EQ(dynamic.Slice({4}, {5}).GetDynamicSize(0), 0);
 }
 
