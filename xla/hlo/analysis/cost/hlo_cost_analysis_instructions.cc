@@ -240,11 +240,27 @@ absl::Status HloCostAnalysis::HandleSend(const HloInstruction* hlo) {
 absl::Status HloCostAnalysis::HandleRecv(const HloInstruction* hlo) {
   return MovePart(hlo, 0, 0, TotalBytes(hlo->shape().tuple_shapes(0)));
 }
-absl::Status HloCostAnalysis::HandleInfeed(const HloInstruction*) {
+// What is fed may be a tuple of tuples: each of its arrays is counted where it
+// is, too.
+absl::Status HloCostAnalysis::HandleInfeed(const HloInstruction* hlo) {
+  ShapeUtil::ForEachLeafShape(hlo->shape(), [&](const Shape& leaf,
+                                                const ShapeIndex& index) {
+    if (!leaf.IsArray()) return;
+    current_properties_.set_output_bytes_accessed(index, GetShapeSize(leaf));
+  });
   return absl::OkStatus();
 }
 absl::Status HloCostAnalysis::HandleOutfeed(const HloInstruction* hlo) {
-  return MovePart(hlo, 0, TotalBytes(hlo->operand(0)->shape()), 0);
+  const Shape& data = hlo->operand(0)->shape();
+  if (data.IsTuple()) {
+    ShapeUtil::ForEachLeafShape(
+        data, [&](const Shape& leaf, const ShapeIndex& index) {
+          if (!leaf.IsArray()) return;
+          current_properties_.set_operand_bytes_accessed(0, index,
+                                                         GetShapeSize(leaf));
+        });
+  }
+  return MovePart(hlo, 0, TotalBytes(data), 0);
 }
 
 // --- Collectives: each result element meets one other replica's

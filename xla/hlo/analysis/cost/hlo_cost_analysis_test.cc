@@ -509,6 +509,27 @@ ENTRY e {
   EXPECT_EQ(analysis_->GetBytesWritten(*Inst("z"), 0), 0);
 }
 
+TEST_F(HloCostAnalysisTest, FeedsMoveEachArrayOfATuple) {
+  Analyze(R"(
+HloModule m
+ENTRY e {
+  t = token[] after-all()
+  i = ((f32[8], (s32[2], bf16[3])), token[]) infeed(t)
+  d = (f32[8], (s32[2], bf16[3])) get-tuple-element(i), index=0
+  ROOT o = token[] outfeed(d, t), outfeed_shape=(f32[8], (s32[2], bf16[3]))
+})");
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("i")), 32 + 8 + 6);
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("i"), {0, 0}), 32);
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("i"), {0, 1, 0}), 8);
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("i"), {0, 1, 1}), 6);
+  EXPECT_EQ(Bytes("i"), 46);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("o"), 0), 46);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("o"), 0, {0}), 32);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("o"), 0, {1, 0}), 8);
+  EXPECT_EQ(analysis_->operand_bytes_accessed(*Inst("o"), 0, {1, 1}), 6);
+  EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("o")), 0);
+}
+
 TEST_F(HloCostAnalysisTest, CollectivesAndAsynchronousCopies) {
   Analyze(R"(
 HloModule m
