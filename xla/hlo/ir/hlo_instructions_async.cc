@@ -24,6 +24,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -213,6 +214,10 @@ void HloAsyncInstruction::UpdateChainShapes() {
           link->opcode() == HloOpcode::kAsyncDone
               ? OutputAfter(before->tuple_shapes(1), link->shape())
               : StateAfter(*before, *link);
+    }
+    if (const std::shared_ptr<OriginalValue> value = link->original_value();
+        value != nullptr && !value->IsCompatibleWith(link->shape())) {
+      link->set_original_value(nullptr);
     }
     later |= link == this;
     before = &link->shape();

@@ -24,6 +24,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -215,6 +216,7 @@ std::vector<HloInstruction*> HloCallableInstruction::AddOutputs(
           parent()->AddInstruction(CreateGetTupleElement(old_shape, this, 0));
       element->set_metadata_ptr(metadata_ptr());
       if (has_sharding()) element->copy_sharding(this);
+      element->set_original_value(original_value());
       // The element is a user itself, and keeps its operand.
       CHECK_OK(ReplaceAllUsesWithDifferentShape(element));
     }
@@ -231,6 +233,12 @@ std::vector<HloInstruction*> HloCallableInstruction::AddOutputs(
     ShapeUtil::AppendShapeToTuple(output->shape(), mutable_shape());
     elements.push_back(parent()->AddInstruction(
         CreateGetTupleElement(output->shape(), this, index)));
+  }
+  // So are original values.
+  for (HloInstruction* outer : {tuple, static_cast<HloInstruction*>(this)}) {
+    const std::shared_ptr<OriginalValue> old = outer->original_value();
+    if (old == nullptr || old->is_synthetic_call()) continue;
+    outer->set_original_value(OriginalValue::CreateFromInstruction(tuple));
   }
   return elements;
 }
@@ -252,6 +260,7 @@ HloCallableInstruction::CloneAndAppendInstructionIntoCalledComputation(
       element->copy_sharding(instruction_to_append);
     }
     element->set_metadata_ptr(instruction_to_append->metadata_ptr());
+    element->set_original_value(instruction_to_append->original_value());
   }
   return clone;
 }

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/hlo/transforms/simplifiers/kept_elements.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
@@ -34,9 +36,12 @@ bool CanDropOutputs(const HloInstruction& fusion) {
 absl::Status UnwrapOnlyOutput(HloInstruction* fusion, HloInstruction* output) {
   HloComputation* body = fusion->fused_instructions_computation();
   body->set_root_instruction(output, /*accept_different_shape=*/true);
-  *fusion->mutable_shape() = output->shape();
   std::vector<HloInstruction*> reads(fusion->users().begin(),
                                      fusion->users().end());
+  if (fusion->original_value() != nullptr) {
+    fusion->set_original_value(OriginalValue::CreateFromInstruction(reads[0]));
+  }
+  *fusion->mutable_shape() = output->shape();
   for (HloInstruction* read : reads) {
     TF_RETURN_IF_ERROR(fusion->CopyAllControlDepsFrom(read));
     TF_RETURN_IF_ERROR(read->DropAllControlDeps());
@@ -60,10 +65,11 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
   std::vector<HloInstruction*> outputs;
   std::vector<int64_t> old_index;
   std::vector<int64_t> new_index(root->operand_count(), -1);
+  absl::flat_hash_map<int64_t, int64_t> kept_index;
   for (int64_t i = 0; i < root->operand_count(); ++i) {
     HloInstruction* output = root->mutable_operand(i);
     if (!kept[i] && !output->HasSideEffect()) continue;
-    new_index[i] = static_cast<int64_t>(outputs.size());
+    kept_index[i] = new_index[i] = static_cast<int64_t>(outputs.size());
     old_index.push_back(i);
     outputs.push_back(output);
   }
@@ -91,6 +97,7 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
     computation->set_root_instruction(new_root,
                                       /*accept_different_shape=*/true);
     *fusion->mutable_shape() = new_root->shape();
+    CopyOriginalValue(fusion, fusion, kept_index);
     for (HloInstruction* read : fusion->users()) {
       read->set_tuple_index(new_index[read->tuple_index()]);
     }

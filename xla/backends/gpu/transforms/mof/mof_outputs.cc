@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 
@@ -24,9 +25,10 @@ absl::Status DropOutputs(HloInstruction* fusion,
   HloInstruction* root = body->root_instruction();
   std::vector<HloInstruction*> outputs;
   std::vector<int64_t> new_index(kept.size(), -1);
+  absl::flat_hash_map<int64_t, int64_t> kept_index;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i]) continue;
-    new_index[i] = static_cast<int64_t>(outputs.size());
+    kept_index[i] = new_index[i] = static_cast<int64_t>(outputs.size());
     outputs.push_back(root->mutable_operand(static_cast<int64_t>(i)));
   }
   // A single output needs no tuple.
@@ -35,9 +37,13 @@ absl::Status DropOutputs(HloInstruction* fusion,
       is_tuple ? body->AddInstruction(HloInstruction::CreateTuple(outputs))
                : outputs[0];
   body->set_root_instruction(new_root, /*accept_different_shape=*/true);
-  *fusion->mutable_shape() = new_root->shape();
   const std::vector<HloInstruction*> reads(fusion->users().begin(),
                                            fusion->users().end());
+  if (!is_tuple && fusion->original_value() != nullptr) {
+    fusion->set_original_value(OriginalValue::CreateFromInstruction(reads[0]));
+  }
+  *fusion->mutable_shape() = new_root->shape();
+  if (is_tuple) CopyOriginalValue(fusion, fusion, kept_index);
   for (HloInstruction* read : reads) {
     if (is_tuple) {
       read->set_tuple_index(new_index[read->tuple_index()]);

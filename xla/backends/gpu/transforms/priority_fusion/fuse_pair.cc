@@ -95,6 +95,7 @@ absl::StatusOr<HloInstruction*> TakeIn(HloFusionInstruction* producer,
   *producer->mutable_shape() = consumer->shape();
   producer->set_fusion_kind(kind);
   producer->clear_sharding();
+  producer->set_original_value(consumer->original_value());
   consumer->SetupDerivedInstruction(producer);
   TF_RETURN_IF_ERROR(consumer->ReplaceAllUsesWith(producer));
   HloComputation* dead = consumer->opcode() == HloOpcode::kFusion
