@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -38,7 +39,8 @@ absl::StatusOr<bool> Fuse(HloSortInstruction* sort) {
       TF_RETURN_IF_ERROR(sort->ReplaceOperandWith(i, iota));
       operand = iota;
     }
-    fused.push_back(operand);
+    // The same positions may be sorted twice.
+    if (!absl::c_linear_search(fused, operand)) fused.push_back(operand);
   }
   if (fused.size() == 1) return false;
   computation->CreateFusionInstruction(fused,
