@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -195,15 +196,16 @@ HloInstruction* Takes(HloInstruction* selector, int64_t branch) {
 
 // The last branch is what no comparison takes, indices out of range included.
 absl::Status BecomeSelect(HloInstruction* conditional) {
-  HloComputation* computation = conditional->parent();
   const int64_t last = conditional->branch_count() - 1;
   HloInstruction* value = CopyOfBranch(conditional, last);
   for (int64_t i = last - 1; i >= 0; --i) {
     HloInstruction* other = CopyOfBranch(conditional, i);
     value = Select(Takes(conditional->mutable_operand(0), i), other, value);
   }
-  TF_RETURN_IF_ERROR(computation->ReplaceInstruction(conditional, value));
-  return RemoveUncalledComputations(computation->parent());
+  std::vector<HloComputation*> branches = CalleesOf(*conditional);
+  TF_RETURN_IF_ERROR(
+      conditional->parent()->ReplaceInstruction(conditional, value));
+  return RemoveIfUncalled(std::move(branches));
 }
 
 // Numbers of the elements of a tuple that are read, or nullopt if it is used as
@@ -316,7 +318,11 @@ absl::StatusOr<bool> ConditionalSimplifier::RunImpl(
   // Inner ones first: a branch that is inlined takes simple ones along.
   for (HloComputation* computation :
        MakeCalledPostOrder(module, execution_threads)) {
-    if (computation->IsFusionComputation()) continue;
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsFusionComputation() ||
+        computation->IsAsyncComputation()) {
+      continue;
+    }
     std::vector<HloInstruction*> order =
         computation->MakeInstructionPostOrder();
     // Those that read others first: what they do not need goes there, too.

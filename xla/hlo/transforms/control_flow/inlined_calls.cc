@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/control_flow/inlined_calls.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,6 +14,7 @@ namespace xla {
 absl::Status InlineInPlaceOf(HloInstruction* instruction,
                              HloComputation* callee, HloInstruction* operand) {
   HloComputation* computation = instruction->parent();
+  std::vector<HloComputation*> callees = CalleesOf(*instruction);
   HloInstruction* call = computation->AddInstruction(
       HloInstruction::CreateCall(instruction->shape(), {operand}, callee));
   call->set_metadata(instruction->metadata());
@@ -22,17 +24,34 @@ absl::Status InlineInPlaceOf(HloInstruction* instruction,
   TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(instruction));
   TF_RETURN_IF_ERROR(
       CallInliner::Inline(call, /*propagate_metadata=*/false).status());
-  return RemoveUncalledComputations(computation->parent());
+  return RemoveIfUncalled(std::move(callees));
 }
 
-absl::Status RemoveUncalledComputations(HloModule* module) {
-  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    if ((*it)->IsDeadComputation()) {
-      TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(*it));
+// Looks at what is removed and what that called only: a module with many such
+// instructions is not walked for each of them.
+absl::Status RemoveIfUncalled(std::vector<HloComputation*> computations) {
+  absl::flat_hash_set<const HloComputation*> removed;
+  while (!computations.empty()) {
+    HloComputation* computation = computations.back();
+    computations.pop_back();
+    if (removed.contains(computation) || !computation->IsDeadComputation()) {
+      continue;
     }
+    removed.insert(computation);
+    for (const HloInstruction* inst : computation->instructions()) {
+      computations.insert(computations.end(),
+                          inst->called_computations().begin(),
+                          inst->called_computations().end());
+    }
+    TF_RETURN_IF_ERROR(
+        computation->parent()->RemoveEmbeddedComputation(computation));
   }
   return absl::OkStatus();
+}
+
+std::vector<HloComputation*> CalleesOf(const HloInstruction& instruction) {
+  return {instruction.called_computations().begin(),
+          instruction.called_computations().end()};
 }
 
 // The reverse of a post order has callers before callees, so when a

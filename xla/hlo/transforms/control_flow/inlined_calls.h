@@ -22,8 +22,13 @@ namespace xla {
 absl::Status InlineInPlaceOf(HloInstruction* instruction,
                              HloComputation* callee, HloInstruction* operand);
 
-// Removes the computations without callers, callers before callees.
-absl::Status RemoveUncalledComputations(HloModule* module);
+// Removes those of the computations that nothing calls, and what then nothing
+// calls any more. O(instructions of what is removed).
+absl::Status RemoveIfUncalled(std::vector<HloComputation*> computations);
+
+// A copy of the list of what the instruction calls, to be looked at once it has
+// gone.
+std::vector<HloComputation*> CalleesOf(const HloInstruction& instruction);
 
 // The computations of these threads that the entry runs, callees first. When
 // they are visited in this order, none is removed before its turn: what a

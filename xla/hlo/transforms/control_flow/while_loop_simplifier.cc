@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "xla/hlo/analysis/while_loop_analysis.h"
@@ -35,13 +36,11 @@ absl::StatusOr<bool> RemoveLoop(HloInstruction* loop) {
     return true;
   }
   if (trips != 0) return false;
-  HloComputation* computation = loop->parent();
-  TF_ASSIGN_OR_RETURN(bool removed, computation->ReplaceInstruction(
+  std::vector<HloComputation*> callees = CalleesOf(*loop);
+  TF_ASSIGN_OR_RETURN(bool removed, loop->parent()->ReplaceInstruction(
                                         loop, loop->mutable_operand(0),
                                         /*preserve_sharding=*/false));
-  if (removed) {
-    TF_RETURN_IF_ERROR(RemoveUncalledComputations(computation->parent()));
-  }
+  if (removed) TF_RETURN_IF_ERROR(RemoveIfUncalled(std::move(callees)));
   return removed;
 }
 
@@ -182,7 +181,11 @@ absl::StatusOr<bool> WhileLoopSimplifier::RunImpl(
   // Inner loops first: those of a body that is inlined are simple by then.
   for (HloComputation* computation :
        MakeCalledPostOrder(module, execution_threads)) {
-    if (computation->IsFusionComputation()) continue;
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsFusionComputation() ||
+        computation->IsAsyncComputation()) {
+      continue;
+    }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (inst->opcode() != HloOpcode::kWhile) continue;
       TF_ASSIGN_OR_RETURN(bool removed, RemoveLoop(inst));

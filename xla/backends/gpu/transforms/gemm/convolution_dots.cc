@@ -327,6 +327,8 @@ absl::StatusOr<bool> ConvolutionDots::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
       if (hlo->opcode() != HloOpcode::kConvolution ||
           !Rewriter::IsKnown(*hlo)) {

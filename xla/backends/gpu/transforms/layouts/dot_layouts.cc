@@ -185,6 +185,8 @@ absl::StatusOr<bool> DotLayouts::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (int round = 0; round < kMaxDotRounds; ++round) {
       ASSIGN_OR_RETURN(const bool copied, CopyOperands(computation));
       if (!copied) break;
