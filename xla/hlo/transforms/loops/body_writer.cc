@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/literal_util.h"
@@ -12,9 +10,6 @@
 
 namespace xla::remat_plan {
 namespace {
-
-// More than the instructions of any recipe.
-constexpr int kMaxDepth = 72;
 
 // Dimension of a reshape's operand that is dimension `dim` of its result;
 // nullopt if they are no one dimension.
@@ -32,16 +27,9 @@ std::optional<int64_t> DimensionBeforeReshape(const Shape& before,
   return std::nullopt;
 }
 
-absl::Status TooDeep(const HloInstruction* value) {
-  return absl::InternalError(
-      absl::StrCat(value->name(), " is made in too many steps"));
-}
-
 }  // namespace
 
-absl::StatusOr<HloInstruction*> BodyWriter::Whole(HloInstruction* value,
-                                                  int depth) {
-  if (depth > kMaxDepth) return TooDeep(value);
+absl::StatusOr<HloInstruction*> BodyWriter::Whole(HloInstruction* value) {
   auto it = whole_.find(value);
   if (it != whole_.end()) return it->second;
   HloInstruction* result = nullptr;
@@ -51,7 +39,7 @@ absl::StatusOr<HloInstruction*> BodyWriter::Whole(HloInstruction* value,
   } else {
     std::vector<HloInstruction*> operands;
     for (HloInstruction* operand : value->operands()) {
-      TF_ASSIGN_OR_RETURN(HloInstruction * inside, Whole(operand, depth + 1));
+      TF_ASSIGN_OR_RETURN(HloInstruction * inside, Whole(operand));
       operands.push_back(inside);
     }
     result =
@@ -63,16 +51,14 @@ absl::StatusOr<HloInstruction*> BodyWriter::Whole(HloInstruction* value,
 
 absl::StatusOr<HloInstruction*> BodyWriter::Slice(HloInstruction* value,
                                                   int64_t dim,
-                                                  HloInstruction* index,
-                                                  int depth) {
-  if (depth > kMaxDepth) return TooDeep(value);
+                                                  HloInstruction* index) {
   auto known = slices_.find({value, dim, index});
   if (known != slices_.end()) return known->second;
   Shape shape = value->shape();
   shape.set_dimensions(static_cast<int>(dim), 1);
   std::optional<int64_t> below = DimensionBelow(*value, dim);
   if (!made_.contains(value) || !below.has_value()) {
-    TF_ASSIGN_OR_RETURN(HloInstruction * whole, Whole(value, depth + 1));
+    TF_ASSIGN_OR_RETURN(HloInstruction * whole, Whole(value));
     return slices_[{value, dim, index}] = SliceOf(whole, shape, dim, index);
   }
   std::vector<HloInstruction*> operands;
@@ -80,8 +66,7 @@ absl::StatusOr<HloInstruction*> BodyWriter::Slice(HloInstruction* value,
     const bool slice = *below >= 0 && !(value->IsElementwise() &&
                                         operand->shape().dimensions().empty());
     TF_ASSIGN_OR_RETURN(HloInstruction * inside,
-                        slice ? Slice(operand, *below, index, depth + 1)
-                              : Whole(operand, depth + 1));
+                        slice ? Slice(operand, *below, index) : Whole(operand));
     operands.push_back(inside);
   }
   return slices_[{value, dim, index}] =

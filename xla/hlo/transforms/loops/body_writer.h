@@ -21,26 +21,22 @@ namespace xla::remat_plan {
 //
 //   t = transpose(p);  Slice(t, 0, i)  →  body: transpose(dynamic-slice(p, i))
 //
-// `made`: the instructions that the body repeats. All others are passed through
-// the loop's state. Marks what it adds as rematerialized.
+// `made`: the instructions that the body repeats, which must be few: recursion
+// is as deep as they are. All others are passed through the loop's state. Marks
+// what it adds as rematerialized.
 class BodyWriter {
  public:
   BodyWriter(LoopState loop,
              const absl::flat_hash_set<const HloInstruction*>& made)
       : loop_(loop), made_(made) {}
 
-  // Internal: made in more than 72 steps.
-  absl::StatusOr<HloInstruction*> Whole(HloInstruction* value) {
-    return Whole(value, /*depth=*/0);
-  }
+  absl::StatusOr<HloInstruction*> Whole(HloInstruction* value);
 
   // The place `index`, an instruction of the body, of dimension `dim`, which
   // the result still has, with size 1. Repeats instructions for that place
   // alone where they permit it.
   absl::StatusOr<HloInstruction*> Slice(HloInstruction* value, int64_t dim,
-                                        HloInstruction* index) {
-    return Slice(value, dim, index, /*depth=*/0);
-  }
+                                        HloInstruction* index);
 
   // Says what that place is, where the body has it already.
   void SetSlice(const HloInstruction* value, int64_t dim,
@@ -61,9 +57,6 @@ class BodyWriter {
                                                int64_t dim);
 
  private:
-  absl::StatusOr<HloInstruction*> Whole(HloInstruction* value, int depth);
-  absl::StatusOr<HloInstruction*> Slice(HloInstruction* value, int64_t dim,
-                                        HloInstruction* index, int depth);
   HloInstruction* Add(std::unique_ptr<HloInstruction> inst);
   HloInstruction* SliceOf(HloInstruction* whole, const Shape& shape,
                           int64_t dim, HloInstruction* index);

@@ -30,6 +30,7 @@ namespace {
 bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
              int64_t element) {
   if (reader->opcode() != HloOpcode::kDynamicSlice ||
+      reader->HasControlDependencies() ||
       LoopState::ElementOf(reader->operand(0), state) != element ||
       reader->shape().dimensions(0) != 1) {
     return false;
