@@ -65,6 +65,34 @@ bool ReadsBits(const HloInstruction& inst, PrimitiveType from,
   }
 }
 
+// Whether one of its types follows from another, or is always the same.
+bool HasTiedTypes(const HloInstruction& inst, PrimitiveType from) {
+  switch (inst.opcode()) {
+    // Complex numbers are made of, or taken apart into, real ones.
+    case HloOpcode::kComplex:
+    case HloOpcode::kFft:
+    case HloOpcode::kImag:
+    case HloOpcode::kReal:
+      return true;
+    case HloOpcode::kAbs:
+      return primitive_util::IsComplexType(
+          inst.operand(0)->shape().element_type());
+    // Numbers of devices, and the state of random numbers.
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kReplicaId:
+    case HloOpcode::kRngGetAndUpdateState:
+      return true;
+    // Sizes and positions.
+    case HloOpcode::kDynamicReshape:
+    case HloOpcode::kGetDimensionSize:
+    case HloOpcode::kSetDimensionSize:
+    case HloOpcode::kTopK:
+      return from == S32;
+    default:  // What it computes in is up to its operands.
+      return false;
+  }
+}
+
 bool HasType(const Shape& shape, PrimitiveType type) {
   return ShapeUtil::HasPrimitiveType(shape, type);
 }
@@ -159,6 +187,7 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
             return HasType(operand->shape(), from);
           });
       if (IsLeftAlone(*inst) || ReadsBits(*inst, from, to) ||
+          HasTiedTypes(*inst, from) ||
           (!reads && !HasType(inst->shape(), from))) {
         continue;
       }

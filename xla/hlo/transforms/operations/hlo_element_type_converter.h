@@ -41,8 +41,10 @@ absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
 // and so do instructions that apply or call computations, whose bodies are
 // rewritten instead. Leaves alone: instructions that read bits (bitcasts,
 // bitcast-converts, random bits, shifts to the right, counts of bits,
-// reduce-precision for another exponent, stochastic converts), custom calls,
-// asynchronous operations and transfers. Adjacent converts are left to other
+// reduce-precision for another exponent, stochastic converts), those with types
+// that are tied to one another or given (parts of complex numbers, fft, numbers
+// of devices, sizes of dimensions), custom calls, asynchronous operations and
+// transfers. Adjacent converts are left to other
 // passes. O(instructions).
 class HloElementTypeConverter : public HloModulePass {
  public:
