@@ -1,6 +1,8 @@
 #include "xla/hlo/transforms/indexing/scatter_expander.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -109,8 +111,13 @@ class Expansion {
 
   // Dimensions that indices name: the first ones.
   int64_t Named() const { return indices_->shape().dimensions(1); }
+  // The last place for the window that an index can name.
   int64_t Limit(int64_t d) const {
-    return operand_->shape().dimensions(d) - window_.dimensions(d);
+    const int64_t last =
+        operand_->shape().dimensions(d) - window_.dimensions(d);
+    return IndexType() == S32
+               ? std::min<int64_t>(last, std::numeric_limits<int32_t>::max())
+               : last;
   }
   PrimitiveType IndexType() const { return indices_->shape().element_type(); }
 

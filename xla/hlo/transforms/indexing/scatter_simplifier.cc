@@ -120,6 +120,8 @@ HloInstruction* Simplify(HloScatterInstruction* scatter) {
           scatter->indices_are_sorted() && dims.input_batching_dims().empty(),
           scatter->unique_indices()));
   scatter->SetupDerivedInstruction(result);
+  // Tiles are those of the dimensions in their old order.
+  if (!IsIdentityPermutation(permutation)) result->clear_sharding();
   if (count == 1) {
     return InLayoutOf(scatter->shape(), MaybeTranspose(result, inverse));
   }
