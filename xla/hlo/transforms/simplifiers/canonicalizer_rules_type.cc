@@ -27,10 +27,13 @@ HloInstruction* ConvertOfConvert(HloInstruction* inst) {
   // The first conversion must not round or wrap.
   const PrimitiveType from = x->shape().element_type();
   const PrimitiveType between = inner->shape().element_type();
+  const PrimitiveType to = inst->shape().element_type();
   if (!primitive_util::CastPreservesValues(from, between) ||
-      IsCutOff(from, between, inst->shape().element_type())) {
+      IsCutOff(from, between, to)) {
     return nullptr;
   }
+  // True is 1 everywhere but in S1, the one bit of which is a sign.
+  if (from == PRED && (between == S1 || to == S1)) return nullptr;
   if (HasShapeOf(inst, x)) return x;
   return inst->AddInstruction(HloInstruction::CreateConvert(inst->shape(), x));
 }
