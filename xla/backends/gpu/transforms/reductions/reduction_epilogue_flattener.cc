@@ -66,7 +66,7 @@ std::vector<HloInstruction*> FindEpilogue(const HloInstruction& fusion,
   HloInstruction* root = fusion.fused_expression_root();
   HloInstruction* value = root;
   while (value->opcode() != HloOpcode::kReduce) {
-    if (value != root && value->user_count() != 1) return {};
+    if (value->user_count() != (value == root ? 0 : 1)) return {};
     const std::optional<int64_t> operand = OperandInEpilogue(*value);
     if (!operand.has_value()) return {};
     epilogue.push_back(value);
