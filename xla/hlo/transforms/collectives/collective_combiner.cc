@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "xla/hlo/analysis/hlo_dfs_reachability.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -173,6 +171,47 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
   return absl::OkStatus();
 }
 
+// What the members of a set depend on, and what depends on one of them. A walk
+// stops at what another one has been at: all members together take O(N + E).
+class Relatives {
+ public:
+  explicit Relatives(const HloComputation& computation)
+      : before_(computation.next_unique_instruction_internal_id(), false),
+        after_(before_) {}
+
+  void AddMember(const HloInstruction* member) {
+    Walk(member, before_, [](const HloInstruction* inst, auto visit) {
+      absl::c_for_each(inst->operands(), visit);
+      absl::c_for_each(inst->control_predecessors(), visit);
+    });
+    Walk(member, after_, [](const HloInstruction* inst, auto visit) {
+      absl::c_for_each(inst->users(), visit);
+      absl::c_for_each(inst->control_successors(), visit);
+    });
+  }
+
+  bool Include(const HloInstruction& inst) const {
+    return before_[inst.local_id()] || after_[inst.local_id()];
+  }
+
+ private:
+  template <typename ForEachNext>
+  static void Walk(const HloInstruction* from, std::vector<bool>& seen,
+                   const ForEachNext& for_each_next) {
+    std::vector<const HloInstruction*> work = {from};
+    while (!work.empty()) {
+      const HloInstruction* inst = work.back();
+      work.pop_back();
+      if (seen[inst->local_id()]) continue;
+      seen[inst->local_id()] = true;
+      for_each_next(inst,
+                    [&](const HloInstruction* next) { work.push_back(next); });
+    }
+  }
+
+  std::vector<bool> before_, after_;
+};
+
 // Takes the first candidate and all that go with it from `candidates`.
 //
 // A combined collective waits for the operands of all and precedes the users of
@@ -181,20 +220,27 @@ absl::Status Combine(const std::vector<HloInstruction*>& collectives) {
 // combined instruction needs a path that leaves one member and enters another.
 std::vector<HloInstruction*> TakeSet(const CollectiveCombinerOptions& options,
                                      bool by_dimension, bool different_types,
-                                     const HloDfsReachability& reachability,
                                      std::vector<HloInstruction*>* candidates) {
   std::vector<HloInstruction*> set, rest;
+  Relatives relatives(*(*candidates)[0]->parent());
+  size_t known = 0;  // members whose relatives are
   int64_t bytes = 0;
+  const auto is_independent = [&](const HloInstruction& candidate) {
+    for (; known < set.size(); ++known) relatives.AddMember(set[known]);
+    return !relatives.Include(candidate);
+  };
   for (HloInstruction* candidate : *candidates) {
     const bool fits =
         set.empty() ||
         (static_cast<int64_t>(set.size()) < options.combine_threshold_count &&
          bytes + BytesOf(*candidate) <= options.combine_threshold_in_bytes &&
          AreAlike(*set[0], *candidate, different_types) &&
-         absl::c_all_of(set, [&](const HloInstruction* other) {
-           return DimensionsFit(*other, *candidate, by_dimension) &&
-                  !reachability.IsConnected(other, candidate);
-         }));
+         absl::c_all_of(set,
+                        [&](const HloInstruction* other) {
+                          return DimensionsFit(*other, *candidate,
+                                               by_dimension);
+                        }) &&
+         is_independent(*candidate));
     (fits ? set : rest).push_back(candidate);
     if (fits) bytes += BytesOf(*candidate);
   }
@@ -221,18 +267,11 @@ absl::StatusOr<bool> CollectiveCombiner::RunImpl(
         candidates.push_back(inst);
       }
     }
-    // Reachability in the current graph; reset whenever the graph changes.
-    std::unique_ptr<HloDfsReachability> reachability;
     while (candidates.size() > 1) {
-      if (reachability == nullptr) {
-        reachability = HloDfsReachability::Build(computation);
-      }
       const std::vector<HloInstruction*> set =
-          TakeSet(options_, by_dimension_, different_types_, *reachability,
-                  &candidates);
+          TakeSet(options_, by_dimension_, different_types_, &candidates);
       if (set.size() == 1) continue;
       TF_RETURN_IF_ERROR(Combine(set));
-      reachability = nullptr;
       changed = true;
     }
   }

@@ -79,8 +79,8 @@ struct AllGatherCombinerOptions : ReduceScatterCombinerOptions {
 //
 // Legal because a collective with several operands does to each what it would
 // do alone, and all devices run the same program. Leaves alone: asynchronous
-// pairs, control dependencies, constrained layouts. O(collectives ×
-// instructions between them).
+// pairs, control dependencies, constrained layouts. O(sets × size of the
+// computation).
 class CollectiveCombiner : public HloModulePass {
  protected:
   CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options,
