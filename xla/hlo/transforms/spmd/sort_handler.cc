@@ -154,8 +154,9 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
     Shape base_shape =
         ShapeUtil::MakeShape(kept->shape().element_type(), whole.dimensions());
     base_shape.set_dimensions(dim, *first);
-    HloSharding wanted = hlo->sharding();
-    if (wanted.IsTuple()) wanted = wanted.tuple_elements()[results.size()];
+    HloSharding wanted = hlo->sharding().IsTuple()
+                             ? hlo->sharding().tuple_elements()[results.size()]
+                             : hlo->sharding();
     if (wanted.IsTiledLeaf()) wanted = ReplicatedOnDims(wanted, {dim});
     kept = PartitionedHlo(kept, base_shape, MakePartitioningState())
                .Reshard(wanted)
