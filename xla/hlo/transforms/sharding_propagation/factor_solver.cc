@@ -182,7 +182,7 @@ bool FactorSolver::Accepts(const RuleInstance& rule, int position, int factor,
   for (int f : factors) covered *= rule.rule.factors[f].size;
   const bool minor_most =
       at.place + 1 == static_cast<int>(factors.size()) &&
-      covered ==
+      covered >=
           graph_.tensors()[rule.tensors[position]].shape->dimensions(at.dim);
   if (minor_most && info.kind != OpShardingRule::Kind::kPermutation) {
     return extent <= info.size;

@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -112,6 +113,13 @@ class RuleParser : public SdyLexer {
         return Error(absl::StrCat("factor ", name, " has no size"));
       }
     }
+    for (const OpShardingRule::Tensor& tensor : rule_.tensors) {
+      for (const std::vector<int>& dim : tensor.dims) {
+        int64_t left = std::numeric_limits<int64_t>::max();
+        for (int factor : dim) left /= rule_.factors[factor].size;
+        if (left == 0) return Error("the sizes of a dimension are too large");
+      }
+    }
     return absl::OkStatus();
   }
 
@@ -154,24 +162,6 @@ class RuleParser : public SdyLexer {
   OpShardingRule rule_;
   std::map<std::string, int> factors_;
 };
-
-// Whether the sizes of factors that only pass through or are summed up multiply
-// to no more than the dimension. Sizes of the other kinds are not compared with
-// it.
-bool SizesFit(const OpShardingRule& rule, absl::Span<const int> factors,
-              int64_t dimension) {
-  int64_t product = 1;
-  for (int f : factors) {
-    const OpShardingRule::Factor& factor = rule.factors[f];
-    if (factor.kind == OpShardingRule::Kind::kPermutation ||
-        factor.kind == OpShardingRule::Kind::kNeedReplication) {
-      return true;
-    }
-    if (factor.size > dimension / product) return false;
-    product *= factor.size;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -216,11 +206,9 @@ absl::StatusOr<std::optional<OpShardingRule>> GivenShardingRule(
     const OpShardingRule::Tensor& tensor = rule->tensors[t];
     const size_t rank =
         leaves[t]->IsArray() ? leaves[t]->dimensions().size() : 0;
-    bool fits = tensor.dims.size() == rank;
-    for (size_t d = 0; fits && d < rank; ++d) {
-      fits = SizesFit(*rule, tensor.dims[d], leaves[t]->dimensions(d));
-    }
-    if (!fits) {
+    // Only ranks are compared: the sizes of a dimension's factors may multiply
+    // to less or more than it has, and shards are padded or empty then.
+    if (tensor.dims.size() != rank) {
       return error(absl::StrCat("value ", t, " of its sharding rule is not ",
                                 ShapeUtil::HumanString(*leaves[t]), ": ",
                                 *text));

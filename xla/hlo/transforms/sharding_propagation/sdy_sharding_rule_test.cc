@@ -54,6 +54,8 @@ TEST(SdyShardingRuleTest, WhatItRefuses) {
       "permutation={i}>",
       "listed twice");
   refuses("#sdy.op_sharding_rule<([i])->([i]) {i=2}> more", "expected the end");
+  refuses("#sdy.op_sharding_rule<([ij])->([]) {i=4294967296, j=4294967296}>",
+          "sizes of a dimension are too large");
   refuses("#sdy.op_sharding_rule<([i])->([i]) {i=99999999999999999999}>",
           "expected a number");
 }
@@ -77,8 +79,11 @@ TEST(SdyShardingRuleTest, WhatFitsAnInstruction) {
   EXPECT_EQ(given(""), "none");
   EXPECT_EQ(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=8, j=4}>"),
             "([i,j])->([ij]) {i=8,j=4}");
-  EXPECT_THAT(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=8, j=5}>"),
-              HasSubstr("value 0 of its sharding rule is not f32[8,4]"));
+  // Sizes need not be those of the dimensions.
+  EXPECT_EQ(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=8, j=5}>"),
+            "([i,j])->([ij]) {i=8,j=5}");
+  EXPECT_EQ(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=3, j=2}>"),
+            "([i,j])->([ij]) {i=3,j=2}");
   EXPECT_THAT(given("#sdy.op_sharding_rule<([ij])->([ij]) {i=8, j=4}>"),
               HasSubstr("value 0 of its sharding rule is not f32[8,4]"));
   EXPECT_THAT(given("#sdy.op_sharding_rule<([i, j], [])->([ij]) {i=8, j=4}>"),
