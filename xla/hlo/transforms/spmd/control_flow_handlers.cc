@@ -26,9 +26,10 @@ absl::Status SpmdPartitioningVisitor::HandleParameter(HloInstruction* hlo) {
 
 absl::Status SpmdPartitioningVisitor::HandleTuple(HloInstruction* hlo) {
   std::vector<HloInstruction*> elements;
+  const std::vector<HloSharding> shardings =
+      ElementShardings(hlo->sharding(), hlo->shape());
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-    elements.push_back(
-        Operand(hlo, i, hlo->sharding().GetSubSharding(hlo->shape(), {i})));
+    elements.push_back(Operand(hlo, i, shardings[i]));
   }
   SetPartitionedHlo(hlo,
                     b_.AddInstruction(HloInstruction::CreateTuple(elements)));
@@ -42,8 +43,13 @@ absl::Status SpmdPartitioningVisitor::HandleGetTupleElement(
   HloInstruction* element =
       b_.AddInstruction(HloInstruction::CreateGetTupleElement(
           tuple.hlo()->shape().tuple_shapes(index), tuple.hlo(), index));
-  Finish(hlo, element,
-         tuple.sharding().GetSubSharding(tuple.base_shape(), {index}));
+  const auto [shardings, is_new] =
+      element_shardings_.try_emplace(hlo->operand(0));
+  if (is_new) {
+    shardings->second = ElementShardings(tuple.sharding(), tuple.base_shape());
+  }
+  const HloSharding sharding = shardings->second[index];
+  Finish(hlo, element, sharding);
   return absl::OkStatus();
 }
 

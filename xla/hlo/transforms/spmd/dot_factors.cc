@@ -75,13 +75,31 @@ std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
 
 namespace {
 
+HloSharding ReadByTuple(const HloInstruction& hlo, const HloInstruction& tuple,
+                        ReadsOfTuples* tuples) {
+  if (tuples == nullptr) {
+    return tuple.sharding().GetSubSharding(tuple.shape(),
+                                           {tuple.operand_index(&hlo)});
+  }
+  const auto [reads, is_new] = tuples->try_emplace(&tuple);
+  if (is_new) {
+    const std::vector<HloSharding> elements =
+        ElementShardings(tuple.sharding(), tuple.shape());
+    for (int64_t i = 0; i < tuple.operand_count(); ++i) {
+      if (!tuple.operand(i)->shape().IsArray()) continue;
+      reads->second.try_emplace(tuple.operand(i), elements[i]);
+    }
+  }
+  return reads->second.at(&hlo);
+}
+
 // The sharding of an array that `user` reads; nullopt where it may be another
 // one than that of the user.
 std::optional<HloSharding> ReadBy(const HloInstruction& hlo,
-                                  const HloInstruction& user) {
+                                  const HloInstruction& user,
+                                  ReadsOfTuples* tuples) {
   if (user.opcode() == HloOpcode::kTuple) {
-    return user.sharding().GetSubSharding(user.shape(),
-                                          {user.operand_index(&hlo)});
+    return ReadByTuple(hlo, user, tuples);
   }
   // Larger results, or several operands that are alike, move instead.
   const bool reads =
@@ -97,11 +115,12 @@ std::optional<HloSharding> ReadBy(const HloInstruction& hlo,
 
 }  // namespace
 
-std::vector<HloSharding> ReadersOf(const HloInstruction& hlo) {
+std::vector<HloSharding> ReadersOf(const HloInstruction& hlo,
+                                   ReadsOfTuples* tuples) {
   std::vector<HloSharding> readers;
   if (!hlo.shape().IsArray()) return readers;
   for (const HloInstruction* user : hlo.users()) {
-    std::optional<HloSharding> read = ReadBy(hlo, *user);
+    std::optional<HloSharding> read = ReadBy(hlo, *user, tuples);
     if (!read.has_value()) continue;
     if (read->IsSingleDeviceLeaf()) read = HloSharding::Replicate();
     if (IsPriced(*read) && *read != hlo.sharding() &&

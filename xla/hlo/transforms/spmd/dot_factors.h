@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -42,11 +43,19 @@ DotFactors DotFactorsOf(
 std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
                                          ReductionOp op = ReductionOp::kSum);
 
+// Of tuples seen before: the shardings of their array elements, by operand; of
+// an operand that is an element twice, the first one's.
+using ReadsOfTuples = absl::flat_hash_map<
+    const HloInstruction*,
+    absl::flat_hash_map<const HloInstruction*, HloSharding>>;
+
 // The priced shardings, other than its own, under which users of an array read
 // it as far as that can be told: elements of tuples, and operands of
 // elementwise instructions that have nothing to gain from another one. One
-// device needs the whole.
-std::vector<HloSharding> ReadersOf(const HloInstruction& hlo);
+// device needs the whole. `tuples` serves many calls: a call for each element
+// of a tuple takes linear time with it, quadratic time without.
+std::vector<HloSharding> ReadersOf(const HloInstruction& hlo,
+                                   ReadsOfTuples* tuples = nullptr);
 
 // An upper bound if windows meet padding.
 double MultiplyAdds(

@@ -54,7 +54,7 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
     return LocalWithSharding(hlo, wanted);
   }
   FactorTensor result = {hlo->shape(), wanted, {}, /*is_result=*/true};
-  result.readers = ReadersOf(*hlo);
+  result.readers = ReadersOf(*hlo, &reads_of_tuples_);
   const auto bytes = [&](const HloSharding& sharding) {
     double sum = BytesToReaders(result, sharding);
     for (const auto& [operand, from] : arrays) {

@@ -176,7 +176,7 @@ HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
   const HloSharding& wanted = hlo.sharding();
   if (!hlo.shape().IsTuple()) {
     tensors.push_back({hlo.shape(), wanted, {}, /*is_result=*/true});
-    tensors.back().readers = ReadersOf(hlo);
+    tensors.back().readers = ReadersOf(hlo, &reads_of_tuples_);
   } else {
     for (int64_t i = 0; i < hlo.shape().tuple_shapes().size(); ++i) {
       tensors.push_back({hlo.shape().tuple_shapes(i),

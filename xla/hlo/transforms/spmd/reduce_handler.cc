@@ -95,7 +95,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
          not_reduced, /*is_result=*/true});
   }
   FactorTensor& result = tensors.back();
-  result.readers = ReadersOf(*hlo);
+  result.readers = ReadersOf(*hlo, &reads_of_tuples_);
   if (in_parts && inputs == 1) result.addends = AddendsOf(*hlo);
   const std::optional<HloSharding> factors =
       ChooseFactorSharding(rank, tensors, hlo->dimensions(),

@@ -171,14 +171,16 @@ bool PartitionedHlo::IsBetterWhole(const HloSharding& target) const {
 
 PartitionedHlo PartitionedHlo::ReshardTuple(const HloSharding& target) const {
   std::vector<HloInstruction*> elements;
+  const std::vector<HloSharding> present =
+      ElementShardings(sharding(), base_shape_);
+  const std::vector<HloSharding> wanted = ElementShardings(target, base_shape_);
   for (int64_t i = 0; i < base_shape_.tuple_shapes().size(); ++i) {
     HloInstruction* element =
         state_.b->AddInstruction(HloInstruction::CreateGetTupleElement(
             hlo_->shape().tuple_shapes(i), hlo_, i));
-    element->set_sharding(sharding().GetSubSharding(base_shape_, {i}));
+    element->set_sharding(present[i]);
     PartitionedHlo part(element, base_shape_.tuple_shapes(i), state_);
-    elements.push_back(
-        part.Reshard(target.GetSubSharding(base_shape_, {i})).hlo());
+    elements.push_back(part.Reshard(wanted[i]).hlo());
   }
   HloInstruction* tuple =
       state_.b->AddInstruction(HloInstruction::CreateTuple(elements));

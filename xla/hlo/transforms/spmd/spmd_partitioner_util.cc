@@ -55,13 +55,36 @@ bool HasReplicatedSharding(const HloSharding& sharding) {
   return sharding.IsReplicatedLeaf();
 }
 
+std::vector<HloSharding> ElementShardings(const HloSharding& sharding,
+                                          const Shape& tuple) {
+  if (!sharding.IsTuple()) {
+    return std::vector<HloSharding>(tuple.tuple_shapes().size(), sharding);
+  }
+  std::vector<HloSharding> elements;
+  auto leaf = sharding.tuple_elements().begin();
+  for (const Shape& element : tuple.tuple_shapes()) {
+    if (!element.IsTuple()) {
+      elements.push_back(*leaf++);
+      continue;
+    }
+    const int64_t count = ShapeUtil::FlattenTupleShape(element).size();
+    std::vector<HloSharding> leaves(leaf, leaf + count);
+    leaf += count;
+    // An empty tuple has one, which those of a tuple around it leave out.
+    if (count == 0) leaves.push_back(HloSharding::Replicate());
+    elements.push_back(HloSharding::FlatTuple(std::move(leaves)));
+  }
+  return elements;
+}
+
 Shape MakePartitionedShape(const Shape& shape, const HloSharding& sharding) {
   if (shape.IsTuple()) {
     std::vector<Shape> elements;
+    const std::vector<HloSharding> shardings =
+        ElementShardings(sharding, shape);
     for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-      elements.push_back(MakePartitionedShape(
-          shape.tuple_shapes(i),
-          sharding.IsTuple() ? sharding.GetSubSharding(shape, {i}) : sharding));
+      elements.push_back(
+          MakePartitionedShape(shape.tuple_shapes(i), shardings[i]));
     }
     return ShapeUtil::MakeTupleShape(elements);
   }
@@ -74,11 +97,11 @@ Shape MakeNonPaddedShapeForGivenPartition(const Shape& shape,
                                           int64_t partition_id) {
   if (shape.IsTuple()) {
     std::vector<Shape> elements;
+    const std::vector<HloSharding> shardings =
+        ElementShardings(sharding, shape);
     for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
       elements.push_back(MakeNonPaddedShapeForGivenPartition(
-          shape.tuple_shapes(i),
-          sharding.IsTuple() ? sharding.GetSubSharding(shape, {i}) : sharding,
-          partition_id));
+          shape.tuple_shapes(i), shardings[i], partition_id));
     }
     return ShapeUtil::MakeTupleShape(elements);
   }

@@ -42,6 +42,9 @@ Shape MakeNonPaddedShapeForGivenPartition(const Shape& shape,
                                           const HloSharding& sharding,
                                           int64_t partition_id);
 int64_t ShapeSizeInBytes(const Shape& shape);
+// The shardings of a tuple's elements, in one pass over its leaves.
+std::vector<HloSharding> ElementShardings(const HloSharding& sharding,
+                                          const Shape& tuple);
 // Tiles along a dimension; 1 for untiled shardings.
 int64_t ShardCountAtDim(const HloSharding& sharding, int64_t dim);
 // The only tiled dimension.

@@ -394,6 +394,21 @@ TEST(RouteBytesTest, RememberedAsFound) {
   EXPECT_EQ(all(), found);
 }
 
+// Empty tuples have a leaf of their own, but none in a tuple around them.
+TEST(ElementShardingsTest, AsOneByOne) {
+  const Shape shape = *ParseShape("(f32[8], (), (f32[8], (s32[])), f32[4])");
+  const HloSharding sharding = Sharding(
+      "{{devices=[4]<=[4]}, {replicated}, {maximal device=2}, "
+      "{devices=[4]3,2,1,0}}");
+  for (const HloSharding& of : {sharding, HloSharding::Replicate()}) {
+    const std::vector<HloSharding> elements = ElementShardings(of, shape);
+    ASSERT_EQ(elements.size(), 4);
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(elements[i], of.GetSubSharding(shape, {i})) << i;
+    }
+  }
+}
+
 // One shard reads all others, which is as many pieces as there are shards. Not
 // all pieces can be tried with all shards.
 TEST(HaloPlanTest, ManyPiecesForOneOfManyShards) {

@@ -340,7 +340,8 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
 void SpmdPartitioningVisitor::NoteReaders(const HloInstruction& hlo,
                                           HloInstruction* local) {
   if (!IsMadeAnywhere(hlo, hlo.sharding()) &&
-      absl::c_linear_search(ReadersOf(hlo), HloSharding::Replicate())) {
+      absl::c_linear_search(ReadersOf(hlo, &reads_of_tuples_),
+                            HloSharding::Replicate())) {
     reshard_cache_.per_hlo_cache[local].whole_is_read = true;
   }
 }

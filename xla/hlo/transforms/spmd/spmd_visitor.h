@@ -21,6 +21,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
@@ -33,7 +34,6 @@ namespace xla::spmd {
 class CreateShardedFunctorBase;
 class SpmdPartitioner;
 enum class WhyWhole;
-struct DotFactors;
 struct DotGeneralDimsMapping;
 struct WindowedDot;
 
@@ -331,6 +331,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       partitioned_instructions_;
   // Operands, before partitioning, whose shards travel for a windowed dot.
   absl::flat_hash_set<const HloInstruction*> windowed_operands_;
+  ReadsOfTuples reads_of_tuples_;
+  // By tuple, before partitioning, whose elements are taken.
+  absl::flat_hash_map<const HloInstruction*, std::vector<HloSharding>>
+      element_shardings_;
   // By operand on one device: what all of its users make for others.
   absl::flat_hash_map<const HloInstruction*, double> bytes_made_elsewhere_;
   // By operand of dots, and the sharding that they would gather it to.
