@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -96,8 +97,19 @@ void Mover::Slice(const CutAxes& before, const CutAxes& after) {
       ShardDimensions(value_.base_shape(), plan_.axes, after);
   std::vector<int64_t> padded = dims;
   std::vector<HloInstruction*> starts;
+  absl::flat_hash_set<int64_t> repeated;
+  if (const auto known = b_->BroadcastDimsForCreatedHlo(hlo_)) {
+    repeated = **known;
+  }
   for (size_t d = 0; d < dims.size(); ++d) {
     const std::vector<int> added = ChangeOfCut(before[d], after[d]).gained;
+    // Where all elements are equal, any part of the whole will do, and unlike
+    // padding, it is still known to repeat them.
+    if (before[d].empty() && !added.empty() && repeated.contains(d)) {
+      padded[d] = hlo_->shape().dimensions(d);
+      starts.push_back(CreateR0(0, S32, b_));
+      continue;
+    }
     padded[d] *= Size(added);
     Retile(before, d, padded[d]);
     std::vector<int64_t> table = plan_.Coordinates(added);
