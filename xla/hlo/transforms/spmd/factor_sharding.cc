@@ -151,12 +151,17 @@ double BytesToReaders(const FactorTensor& result, const HloSharding& made,
   const auto bytes = [&](const HloSharding& from, const HloSharding& to) {
     return reshard_bytes(result.shape, from, to);
   };
-  double sum = bytes(made, result.sharding);
+  // To reach one device, it becomes whole on all of them.
+  const HloSharding wanted =
+      result.sharding.IsSingleDeviceLeaf() && !made.IsSingleDeviceLeaf()
+          ? HloSharding::Replicate()
+          : result.sharding;
+  double sum = bytes(made, wanted);
   double fewest = std::numeric_limits<double>::infinity();
   for (const HloSharding& reader : result.readers) {
     const double direct = bytes(made, reader);
     if (reader.IsReplicatedLeaf()) fewest = direct;
-    sum += std::min(direct, bytes(result.sharding, reader));
+    sum += std::min(direct, bytes(wanted, reader));
   }
   return std::min(sum, fewest);
 }

@@ -142,11 +142,14 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
     bytes += size;
     sent_per_made += size / BytesMadeOf(*operand, *hlo, owner);
   }
-  if (!device.has_value() || sent_per_made <= 1) return false;
-  // One device would multiply what all could.
-  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
-      bytes > kMostComputedEverywhere) {
-    return false;
+  if (!device.has_value()) return false;
+  if (hlo->sharding().UniqueDevice() != device) {
+    if (sent_per_made <= 1) return false;
+    // One device would multiply what all could.
+    if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
+        bytes > kMostComputedEverywhere) {
+      return false;
+    }
   }
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
@@ -168,7 +171,7 @@ HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < hlo.operand_count(); ++i) {
     const HloInstruction* operand = hlo.operand(i);
-    const HloSharding& present = GetPartitionedHlo(operand).sharding();
+    const HloSharding present = PresentSharding(operand);
     if (IsMadeAnywhere(*operand, present)) continue;
     tensors.push_back({operand->shape(), present});
     numbers.push_back(i);

@@ -114,6 +114,19 @@ ReshardRoute OfPlan(ReshardPlan plan, const HloSharding& to) {
   return route;
 }
 
+// From one device: an all-reduce, or a reduce-scatter to even tiles and an
+// all-reduce among those that have copies of them.
+double SpreadBytes(const Shape& shape, const HloSharding& to) {
+  const double bytes = ShapeSizeInBytes(shape);
+  if (!to.IsTiledLeaf() || to.IsManualSubgroup() ||
+      !EvenlyPartitions(shape, to)) {
+    return 2 * bytes;
+  }
+  const double tile = bytes / to.NumTiles();
+  const double copies = to.num_devices() / to.NumTiles();
+  return bytes - tile + 2 * tile * (copies - 1) / copies;
+}
+
 bool IsListed(const HloSharding& sharding) {
   return sharding.IsTiledLeaf() && !sharding.IsManualSubgroup() &&
          sharding.tile_assignment().num_elements() <= kMostListed;
@@ -280,7 +293,9 @@ RouteBytesMemo::~RouteBytesMemo() { current_memo = outer_; }
 
 double RouteBytes(const Shape& shape, const HloSharding& from,
                   const HloSharding& to) {
-  if (from == to || !from.IsTiledLeaf()) return 0;
+  if (from == to) return 0;
+  if (from.IsSingleDeviceLeaf()) return SpreadBytes(shape, to);
+  if (!from.IsTiledLeaf()) return 0;
   const auto find = [&] {
     return FindReshardRoute(shape, from,
                             to.IsTiledLeaf() ? to : HloSharding::Replicate())

@@ -39,8 +39,8 @@ bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b);
 ReshardRoute FindReshardRoute(const Shape& shape, const HloSharding& from,
                               const HloSharding& to);
 
-// The bytes of that route: 0 where nothing moves, and for values on one device,
-// which become whole on all devices first, what moves after that.
+// The bytes of that route: 0 where nothing moves. Values on one device are
+// summed up with zeros of all others.
 double RouteBytes(const Shape& shape, const HloSharding& from,
                   const HloSharding& to);
 

@@ -394,6 +394,23 @@ TEST(RouteBytesTest, RememberedAsFound) {
   EXPECT_EQ(all(), found);
 }
 
+// A sum with zeros of all others: an all-reduce, half of it where all tiles are
+// even, and more for those that several devices have.
+TEST(RouteBytesTest, FromOneDevice) {
+  const Shape shape = *ParseShape("f32[8,6]");
+  const HloSharding one = HloSharding::SingleDevice(1);
+  const auto bytes = [&](absl::string_view to) {
+    return RouteBytes(shape, one, Sharding(to));
+  };
+  EXPECT_EQ(bytes("{maximal device=1}"), 0);
+  EXPECT_EQ(bytes("{maximal device=2}"), 2 * 192);
+  EXPECT_EQ(bytes("{replicated}"), 2 * 192);
+  EXPECT_EQ(bytes("{devices=[4,1]<=[4]}"), 192 - 48);
+  EXPECT_EQ(bytes("{devices=[1,4]<=[4]}"), 2 * 192);
+  EXPECT_EQ(bytes("{devices=[2,1,2]<=[4] last_tile_dim_replicate}"),
+            192 - 96 + 96);
+}
+
 // Empty tuples have a leaf of their own, but none in a tuple around them.
 TEST(ElementShardingsTest, AsOneByOne) {
   const Shape shape = *ParseShape("(f32[8], (), (f32[8], (s32[])), f32[4])");

@@ -26,6 +26,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
+#include "xla/hlo/utils/collectives/collective_ops_utils.h"
 #include "xla/shape_tree.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -40,6 +41,13 @@ bool HandsOn(const HloInstruction* hlo) {
       HloOpcode::kCall, HloOpcode::kConditional, HloOpcode::kCustomCall,
       HloOpcode::kGetTupleElement, HloOpcode::kOptimizationBarrier,
       HloOpcode::kParameter, HloOpcode::kTuple, HloOpcode::kWhile>(hlo);
+}
+
+// Whether one device may have a result of what it has. Others compute it of
+// anything, which they may not do with each other.
+bool StaysOnDevice(const HloInstruction& hlo) {
+  return hlo.sharding().UniqueDevice().has_value() && !HandsOn(&hlo) &&
+         !hlo.HasSideEffect() && !hlo.IsAsynchronous() && !IsCollective(&hlo);
 }
 
 }  // namespace
@@ -215,7 +223,12 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
   for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
     RETURN_IF_ERROR(Preprocess(hlo));
     const bool manual = hlo->sharding().IsManual() && !HandsOn(hlo);
-    absl::Status status = manual ? HandleManual(hlo) : hlo->Visit(this);
+    absl::Status status;
+    if (manual) {
+      status = HandleManual(hlo);
+    } else if (!StaysOnDevice(*hlo) || !HandledOnDeviceOfOperands(hlo)) {
+      status = hlo->Visit(this);
+    }
     status.Update(b_.status());
     if (!status.ok()) return At(*hlo, status);
     TF_RET_CHECK(partitioned_instructions_.contains(hlo)) << hlo->ToString();
@@ -316,6 +329,14 @@ HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
   return repeated;
 }
 
+HloSharding SpmdPartitioningVisitor::PresentSharding(
+    const HloInstruction* hlo) {
+  const PartitionedHlo& present = GetPartitionedHlo(hlo);
+  return present.sharding().IsSingleDeviceLeaf() && present.IsAlsoWhole()
+             ? HloSharding::Replicate()
+             : present.sharding();
+}
+
 HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,
                                                            int64_t index) {
   const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(index));
@@ -388,9 +409,7 @@ absl::Status SpmdPartitioningVisitor::DefaultAction(HloInstruction* hlo) {
   if (hlo->IsElementwise() && hlo->operand_count() > 0) {
     return HandleElementwise(hlo);
   }
-  const bool single = hlo->sharding().UniqueDevice().has_value();
-  const HloSharding sharding =
-      single ? hlo->sharding() : ReplicatedOnAllDims(hlo->sharding());
+  const HloSharding sharding = ReplicatedOnAllDims(hlo->sharding());
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     operands.push_back(ReplicatedOperand(hlo, i));
