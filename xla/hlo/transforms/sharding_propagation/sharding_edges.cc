@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/sharding_propagation/op_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/product_edges.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -275,6 +276,12 @@ void CustomCallBackward(const HloInstruction& inst, const HloInstruction& user,
                         std::vector<LeafSharding>* found) {
   const HloSharding* sharding = reader(&user, 0);
   if (sharding == nullptr || !MaySpread(*sharding)) return;
+  if (IsManualBorder(user)) {
+    if (auto across = context.Across(user, sharding, /*back=*/true)) {
+      found->push_back({0, *std::move(across)});
+    }
+    return;
+  }
   if (IsPassThroughCustomCall(user)) {
     if (ShapeUtil::SameDimensions(inst.shape(), user.shape())) {
       found->push_back({0, *sharding});
@@ -297,6 +304,12 @@ void CustomCallBackward(const HloInstruction& inst, const HloInstruction& user,
 std::vector<LeafSharding> CustomCallForward(const HloInstruction& inst,
                                             const Context& context,
                                             LeafReader reader) {
+  if (IsManualBorder(inst)) {
+    auto across = context.Across(inst, reader(inst.operand(0), 0),
+                                 /*back=*/false);
+    if (!across.has_value()) return {};
+    return {{0, *std::move(across)}};
+  }
   if (IsPassThroughCustomCall(inst)) {
     const HloSharding* sharding = reader(inst.operand(0), 0);
     if (sharding == nullptr || !MaySpread(*sharding) ||
@@ -326,6 +339,15 @@ const HloInstruction* CalleeParameter(const HloInstruction& caller,
 }
 
 }  // namespace
+
+std::optional<HloSharding> Context::Across(const HloInstruction& border,
+                                           const HloSharding* sharding,
+                                           bool back) const {
+  const auto it = borders.find(&border);
+  if (it == borders.end() || sharding == nullptr) return std::nullopt;
+  return EntersManualRegion(border) != back ? it->second.Inside(*sharding)
+                                            : it->second.Outside(*sharding);
+}
 
 const std::vector<int64_t>& TupleIndex::FirstLeaves(
     const HloInstruction& tuple) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -10,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/border_edges.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
 
 // Derives the sharding of an instruction from that of a neighbor, for
@@ -60,6 +62,14 @@ struct Context {
   // May be null.
   const CustomCallShardingHelper* helper = nullptr;
   std::shared_ptr<TupleIndex> tuples = std::make_shared<TupleIndex>();
+  // Borders of manual regions through which shardings spread.
+  absl::flat_hash_map<const HloInstruction*, OpenBorder> borders;
+
+  // The sharding on the other side of a border, from its operand's or, going
+  // back, from its own.
+  std::optional<HloSharding> Across(const HloInstruction& border,
+                                    const HloSharding* sharding,
+                                    bool back) const;
 };
 
 // Reads what the instructions themselves carry. Null for instructions without

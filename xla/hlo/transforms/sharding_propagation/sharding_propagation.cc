@@ -270,6 +270,7 @@ class PropagationRun {
         }
       }
     }
+    const std::vector<HloInstruction*> open_borders = FindBorders(open);
     ShardingSpread spread(module_, threads_, context_);
     for (HloComputation* computation : module_->computations(threads_)) {
       for (HloInstruction* inst : computation->instructions()) {
@@ -278,12 +279,15 @@ class PropagationRun {
     }
     for (const auto& [inst, dims] : open) {
       // At a border, the other side has the sharding that is given there.
-      if (absl::c_any_of(inst->users(), [](const HloInstruction* user) {
-            return IsManualBorder(*user);
+      if (absl::c_any_of(inst->users(), [&](const HloInstruction* user) {
+            return IsManualBorder(*user) && !context_.borders.contains(user);
           })) {
         continue;
       }
       spread.Open(inst, dims);
+    }
+    for (const HloInstruction* border : open_borders) {
+      spread.Open(border, UnspecifiedDims(*border));
     }
     // Maps in the order of their keys, so that runs are alike.
     for (const Groups* groups : {&as_groups, &like_groups}) {
@@ -302,6 +306,7 @@ class PropagationRun {
       spread.RunLevel(kLastLevel);
     }
     spread.Write();
+    for (HloInstruction* border : open_borders) AlignBorder(border);
     RestoreBoundary();
     hlo_sharding_util::ReplicateBoundaryShardingsIfIndivisible(
         module_, to_output_, to_parameters_);
@@ -335,6 +340,43 @@ class PropagationRun {
 
  private:
   HloComputation* Entry() const { return module_->entry_computation(); }
+
+  // Borders of manual regions that leave dimensions open, between values that
+  // may change and are read by nothing else.
+  std::vector<HloInstruction*> FindBorders(
+      const absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>&
+          open) {
+    std::vector<HloInstruction*> borders;
+    for (HloComputation* computation : module_->computations(threads_)) {
+      for (HloInstruction* inst : computation->instructions()) {
+        std::optional<sharding_edges::OpenBorder> border =
+            sharding_edges::OpenBorder::Of(*inst);
+        if (!border.has_value() || !open.contains(inst->operand(0)) ||
+            inst->operand(0)->user_count() > 1 ||
+            (inst == Entry()->root_instruction() && !any_output_)) {
+          continue;
+        }
+        borders.push_back(inst);
+        context_.borders.emplace(inst, *std::move(border));
+      }
+    }
+    return borders;
+  }
+
+  // The outside has to be cut as the inside is. What cannot be stays as it was
+  // given.
+  void AlignBorder(HloInstruction* border) {
+    HloInstruction* operand = border->mutable_operand(0);
+    const bool enters = EntersManualRegion(*border);
+    HloInstruction* inner = enters ? border : operand;
+    HloInstruction* outer = enters ? operand : border;
+    if (auto outside = context_.Across(*border, &inner->sharding(), enters)) {
+      outer->set_sharding(*std::move(outside));
+      return;
+    }
+    inner->set_sharding(given_.at(inner));
+    outer->set_sharding(given_.at(outer));
+  }
 
   void FixGiven(HloInstruction* inst, ShardingSpread* spread) const {
     if (inst->parent() == Entry()) {
