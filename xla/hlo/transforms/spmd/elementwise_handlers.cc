@@ -30,16 +30,16 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   if (HandledOnDeviceOfOperands(hlo)) return absl::OkStatus();
   // A copy of a tuple.
   if (!hlo->shape().IsArray()) return HandleOptimizationBarrier(hlo);
-  std::vector<std::pair<const HloInstruction*, HloSharding>> arrays;
+  std::vector<std::pair<const HloInstruction*, const HloSharding*>> arrays;
   for (const HloInstruction* operand : hlo->operands()) {
     if (!ShapeUtil::SameDimensions(operand->shape(), hlo->shape())) continue;
-    arrays.push_back({operand, PresentSharding(operand)});
+    arrays.push_back({operand, &PresentSharding(operand)});
   }
   const HloSharding& wanted = hlo->sharding();
   if (arrays.empty()) return LocalWithSharding(hlo, wanted);
-  const HloSharding& first = arrays[0].second;
+  const HloSharding& first = *arrays[0].second;
   const bool alike = absl::c_all_of(
-      arrays, [&](const auto& array) { return array.second == first; });
+      arrays, [&](const auto& array) { return *array.second == first; });
   if (alike && first == wanted) return LocalWithSharding(hlo, wanted);
   if (alike && arrays.size() > 1) {
     // One result moves rather than all operands.
@@ -50,7 +50,7 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   const bool for_one = wanted.IsSingleDeviceLeaf();
   if (!(for_one || IsPriced(wanted)) ||
       !absl::c_all_of(arrays, [](const auto& array) {
-        return array.second.IsSingleDeviceLeaf() || IsPriced(array.second);
+        return array.second->IsSingleDeviceLeaf() || IsPriced(*array.second);
       })) {
     return LocalWithSharding(hlo, wanted);
   }
@@ -59,8 +59,8 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   const auto bytes = [&](const HloSharding& sharding) {
     double sum = BytesToReaders(result, sharding);
     for (const auto& [operand, from] : arrays) {
-      if (IsMadeAnywhere(*operand, from)) continue;
-      sum += RouteBytes(operand->shape(), from, sharding);
+      if (IsMadeAnywhere(*operand, *from)) continue;
+      sum += RouteBytes(operand->shape(), *from, sharding);
     }
     return sum;
   };
@@ -68,18 +68,18 @@ absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   const HloSharding made =
       for_one && absl::c_none_of(arrays,
                                  [](const auto& array) {
-                                   return array.second.IsSingleDeviceLeaf();
+                                   return array.second->IsSingleDeviceLeaf();
                                  })
           ? HloSharding::Replicate()
           : wanted;
   const HloSharding* best = &made;
   double fewest = bytes(made);
   for (const auto& [operand, sharding] : arrays) {
-    if (sharding.IsSingleDeviceLeaf()) continue;
-    const double moved = bytes(sharding);
+    if (sharding->IsSingleDeviceLeaf()) continue;
+    const double moved = bytes(*sharding);
     // Rather the result than an operand goes to one device.
-    if (moved < fewest || (for_one && moved == fewest && IsCut(sharding))) {
-      best = &sharding;
+    if (moved < fewest || (for_one && moved == fewest && IsCut(*sharding))) {
+      best = sharding;
       fewest = moved;
     }
   }

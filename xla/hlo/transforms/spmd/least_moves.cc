@@ -171,7 +171,7 @@ HloSharding SpmdPartitioningVisitor::WhereLeastMoves(
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < hlo.operand_count(); ++i) {
     const HloInstruction* operand = hlo.operand(i);
-    const HloSharding present = PresentSharding(operand);
+    const HloSharding& present = PresentSharding(operand);
     if (IsMadeAnywhere(*operand, present)) continue;
     tensors.push_back({operand->shape(), present});
     numbers.push_back(i);

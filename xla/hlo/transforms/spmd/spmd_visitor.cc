@@ -329,11 +329,12 @@ HloInstruction* SpmdPartitioningVisitor::RepeatedOperand(
   return repeated;
 }
 
-HloSharding SpmdPartitioningVisitor::PresentSharding(
+const HloSharding& SpmdPartitioningVisitor::PresentSharding(
     const HloInstruction* hlo) {
+  static const auto* const whole = new HloSharding(HloSharding::Replicate());
   const PartitionedHlo& present = GetPartitionedHlo(hlo);
   return present.sharding().IsSingleDeviceLeaf() && present.IsAlsoWhole()
-             ? HloSharding::Replicate()
+             ? *whole
              : present.sharding();
 }
 

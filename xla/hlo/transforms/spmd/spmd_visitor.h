@@ -263,7 +263,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
                                              int64_t index);
   // Replicated where one device has a value that all have been given.
-  HloSharding PresentSharding(const HloInstruction* hlo);
+  const HloSharding& PresentSharding(const HloInstruction* hlo);
   // The operand whole on every device of the (sub)group.
   HloInstruction* ReplicatedOperand(HloInstruction* hlo, int64_t index);
   // Sets the result, after resharding `local`, which has `sharding`, to the
