@@ -410,7 +410,12 @@ absl::Status SpmdPartitioningVisitor::DefaultAction(HloInstruction* hlo) {
   if (hlo->IsElementwise() && hlo->operand_count() > 0) {
     return HandleElementwise(hlo);
   }
-  const HloSharding sharding = ReplicatedOnAllDims(hlo->sharding());
+  // All devices have what one shall have, as far as it is an array: of elements
+  // of tuples that is forgotten.
+  const bool is_tuple_of_one =
+      !hlo->shape().IsArray() && hlo->sharding().UniqueDevice().has_value();
+  const HloSharding sharding =
+      is_tuple_of_one ? hlo->sharding() : ReplicatedOnAllDims(hlo->sharding());
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     operands.push_back(ReplicatedOperand(hlo, i));
