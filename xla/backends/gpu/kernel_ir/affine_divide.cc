@@ -19,6 +19,13 @@ using Term = AffineExpr::Term;
 using Op = AffineExpr::Op;
 using Interval = AffineExpr::Interval;
 
+// Whether b divides a, and what it leaves of it then. Nothing for the one
+// quotient that does not fit.
+std::optional<int64_t> ExactQuotient(int64_t a, int64_t b) {
+  if (a == std::numeric_limits<int64_t>::min() && b == -1) return std::nullopt;
+  return a % b == 0 ? std::make_optional(a / b) : std::nullopt;
+}
+
 bool IsPowerOfTwo(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 
 }  // namespace
@@ -130,10 +137,10 @@ AffineExpr AffineBuilder::FloorDiv(const AffineExpr& a,
   const Rep& y = Get(b);
   if (x.terms.empty() && x.constant == 0) return a;
   // A multiple of b.
-  if (!x.terms.empty() &&
-      x.terms[0].coefficient % y.terms[0].coefficient == 0) {
-    const int64_t k = x.terms[0].coefficient / y.terms[0].coefficient;
-    if (Scale(b, k) == a) return Constant(k);
+  if (!x.terms.empty()) {
+    const std::optional<int64_t> k =
+        ExactQuotient(x.terms[0].coefficient, y.terms[0].coefficient);
+    if (k.has_value() && Scale(b, *k) == a) return Constant(*k);
   }
   if (y.terms.size() == 1 && y.constant == 0) {
     // The terms that b, one product, divides leave exactly.
@@ -143,13 +150,14 @@ AffineExpr AffineBuilder::FloorDiv(const AffineExpr& a,
     for (const Term& term : x.terms) {
       std::optional<std::vector<Atom>> factors =
           DivideFactors(term.factors, divisor.factors);
-      if (!factors.has_value() || term.coefficient % divisor.coefficient != 0) {
+      const std::optional<int64_t> k =
+          ExactQuotient(term.coefficient, divisor.coefficient);
+      if (!factors.has_value() || !k.has_value()) {
         rest.terms.push_back(term);
       } else if (factors->empty()) {
-        quotient.constant += term.coefficient / divisor.coefficient;
+        quotient.constant += *k;
       } else {
-        quotient.terms.push_back(
-            {term.coefficient / divisor.coefficient, *std::move(factors)});
+        quotient.terms.push_back({*k, *std::move(factors)});
       }
     }
     if (!quotient.terms.empty() || quotient.constant != 0) {
