@@ -18,6 +18,7 @@
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/literal.h"
 #include "xla/shape.h"
 
 // Emits the code of one thread that computes one element of a value, and with
@@ -142,6 +143,7 @@ class ElementEmitter {
 
   // element_emitter_arithmetic.cc
   Values Constant(const HloInstruction& hlo);
+  Values Nan(const Literal& nan, kir::ElementType type);
   Values Elementwise(const HloInstruction& hlo, const Indices& indices);
   kir::Operand Integer(int64_t value, kir::ElementType type);
   absl::StatusOr<std::vector<kir::Operand>> OperandElements(

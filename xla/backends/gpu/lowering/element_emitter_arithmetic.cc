@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -146,12 +147,35 @@ ElementEmitter::Values ElementEmitter::Constant(const HloInstruction& hlo) {
         std::vector<int64_t>(hlo.shape().dimensions().size(), 0));
     return std::vector<Operand>{Integer(bits, type)};
   }
-  if (!std::isfinite(value)) {
-    // .kir texts have finite numbers only.
-    const double sign = std::isnan(value) ? 0 : std::copysign(1, value);
-    return std::vector<Operand>{builder_.Emit("div", type, {sign, 0.0})};
+  // .kir texts have finite numbers only.
+  if (std::isnan(value)) return Nan(hlo.literal(), type);
+  if (std::isinf(value)) {
+    return std::vector<Operand>{
+        builder_.Emit("div", type, {std::copysign(1, value), 0.0})};
   }
   return std::vector<Operand>{builder_.Emit("full", type, {value})};
+}
+
+// By its bits: which sign 0 / 0 has differs from machine to machine, and total
+// orders put a NaN with a sign before all numbers.
+ElementEmitter::Values ElementEmitter::Nan(const Literal& nan,
+                                           ElementType type) {
+  const PrimitiveType element_type = nan.shape().element_type();
+  uint64_t bits = 0;
+  std::memcpy(&bits, nan.untyped_data(),
+              primitive_util::ByteWidth(element_type));
+  const auto full = [&](uint64_t number, ElementType of) {
+    return builder_.Emit("full", of,
+                         {AffineExpr(static_cast<int64_t>(number))});
+  };
+  if (element_type == F64) {
+    return std::vector<Operand>{
+        builder_.Emit("bits", type,
+                      {full(bits >> 32, ElementType::kU32),
+                       full(bits & 0xffffffff, ElementType::kU32)})};
+  }
+  ASSIGN_OR_RETURN(const ElementType own, KernelType(Unsigned(element_type)));
+  return std::vector<Operand>{builder_.Emit("bits", type, {full(bits, own)})};
 }
 
 // The least number has no text as an integer, but is exact as a float.

@@ -182,6 +182,20 @@ TEST(LoopLoweringTest, BitsAndFunctionsOfNumbers) {
            "n = s32[8] negate(p)\n"
            "ROOT t = (pred[8], pred[8], pred[8], pred[8], pred[8], pred[8], "
            "s32[8]) tuple(a, b, c, d, e, f, n)",
+           // Numbers that are none have a sign, and a place in the order.
+           "p = f32[3] parameter(0)\nn = f32[] constant(nan)\n"
+           "m = f32[] constant(-nan)\nk = f64[] constant(nan)\n"
+           "h = bf16[] constant(-nan)\n"
+           "nb = f32[3] broadcast(n), dimensions={}\n"
+           "mb = f32[3] broadcast(m), dimensions={}\n"
+           "kb = f64[3] broadcast(k), dimensions={}\n"
+           "hb = bf16[3] broadcast(h), dimensions={}\n"
+           "a = pred[3] compare(p, nb), direction=LT, type=TOTALORDER\n"
+           "b = pred[3] compare(p, mb), direction=GT, type=TOTALORDER\n"
+           "c = u32[3] bitcast-convert(mb)\nd = u32[3,2] bitcast-convert(kb)\n"
+           "e = u16[3] bitcast-convert(hb)\n"
+           "ROOT t = (pred[3], pred[3], u32[3], u32[3,2], u16[3]) "
+           "tuple(a, b, c, d, e)",
            // Parts of elements, the lowest first.
            "p = u32[3] parameter(0)\nk = u32[] constant(2654435769)\n"
            "kb = u32[3] broadcast(k), dimensions={}\n"
