@@ -231,7 +231,7 @@ KIR_UNARY(erf, erf(kir_real(a)))
 KIR_UNARY(sign, a > 0 ? T(1) : a < 0 ? T(-1) : a)
 KIR_UNARY(rint, rint(kir_real(a)))
 KIR_UNARY(round, round(kir_real(a)))
-KIR_UNARY(relu, a > 0 ? a : T(0))
+KIR_UNARY(relu, a < 0 ? T(0) : a)
 KIR_UNARY(sigmoid, 1 / (1 + exp(-kir_real(a))))
 KIR_UNARY(not, a == 0)
 KIR_UNARY(cast, a)
@@ -316,7 +316,7 @@ template <class To, class T> KIR To kir_bits(T high, unsigned low) {
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }
 template <class T> KIR T kir_clamp(T lo, T x, T hi) {
-  return x < lo ? lo : x > hi ? hi : x;
+  return kir_min<T>(kir_max<T>(lo, x), hi);
 }
 
 #define KIR_COMBINER(Name, value, identity)                        \

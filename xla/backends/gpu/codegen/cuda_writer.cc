@@ -260,8 +260,16 @@ absl::Status Writer::EmitAlloc(const kir::Alloc& alloc,
     if (expr->outputs[0].buffer != alloc.buffer || !identity.empty()) return;
     identity = absl::StrCat(CombinerName(kir::OpCombiner(expr->op)),
                             "::Identity<", ComputeType(buffer.type), ">()");
+    // Infinities where the type has them, else its ends.
+    if (IsInteger(buffer.type)) {
+      identity = absl::StrCat("kir_saturate<", type, ", float>(",
+                              CombinerName(kir::OpCombiner(expr->op)),
+                              "::Identity<float>())");
+    } else if (buffer.type == kir::ElementType::kF8E4M3FN) {
+      identity = absl::StrCat("kir_clamp<float>(-448, ", identity, ", 448)");
+    }
   });
-  if (!identity.empty() && !absl::StartsWith(identity, "KirAdd")) {
+  if (!identity.empty() && !absl::StrContains(identity, "KirAdd")) {
     Line(absl::StrCat("for (int k = 0; k < ", *elements, "; ++k) ", name,
                       "[k] = kir_to<", type, ">(", identity, ");"));
   }

@@ -319,7 +319,9 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   if (op == "ge") return a >= b;
   if (op == "select") return a != 0 ? b : c;
   if (op == "fma") return a * b + c;
-  if (op == "clamp") return std::min(std::max(a, b), c);
+  if (op == "clamp") {
+    return ApplyKernelOp("min", {ApplyKernelOp("max", {a, b}, type), c}, type);
+  }
   // Operations that pass their input on.
   return a;
 }
