@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
 // A planned kernel as CUDA C++: one translation unit with the kernel, a
@@ -42,6 +43,10 @@ struct CudaEmitOptions {
   // Steps of the interpreter that finds what results to expect; -1: no limit.
   int64_t max_steps = int64_t{1} << 25;
 };
+
+// What the functions of the kernel @NAME are called after: NAME_kernel,
+// launch_NAME, check_NAME. NAME itself, unless it has dots.
+std::string CudaKernelName(absl::string_view name);
 
 // Unimplemented, with its place, for sort, topk and scan, complex numbers,
 // barriers of a group, and register buffers whose size is no number.

@@ -46,6 +46,16 @@ constexpr std::pair<absl::string_view, absl::string_view> kKnown[] = {
 
 }  // namespace
 
+// C++ has no dots in names. "a_b" -> "i_a_b", "a.b" -> "i0_a_0b", which is no
+// name without dots, and "a.b_c" -> "i0_a_0b__c".
+std::string CudaName(char kind, absl::string_view name) {
+  return absl::StrContains(name, '.')
+             ? absl::StrCat(
+                   std::string(1, kind), "0_",
+                   absl::StrReplaceAll(name, {{"_", "__"}, {".", "_0"}}))
+             : absl::StrCat(std::string(1, kind), "_", name);
+}
+
 bool HasSync(const std::vector<kir::Statement>& body) {
   bool found = false;
   kir::ForEachStatement(body, [&](const kir::Statement& statement) {
@@ -253,7 +263,7 @@ std::string IndexWriter::SymbolName(const std::string& name) const {
       return absl::StrCat(type(), "(", cuda, name.substr(prefix.size()), ")");
     }
   }
-  return absl::StrCat("i_", absl::StrReplaceAll(name, {{".", "_"}}));
+  return CudaName('i', name);
 }
 
 std::string IndexWriter::Text(absl::Span<const AffineExpr::Term> terms,

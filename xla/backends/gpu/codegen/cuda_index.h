@@ -24,6 +24,9 @@
 
 namespace xla::gpu::cuda {
 
+// The name of something of this kind; different ones for different names.
+std::string CudaName(char kind, absl::string_view name);
+
 // Whether an expression of `body`, at any depth, has a barrier of its own,
 // which all threads must reach.
 bool HasSync(const std::vector<kir::Statement>& body);

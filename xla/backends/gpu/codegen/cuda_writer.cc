@@ -40,8 +40,8 @@ absl::StatusOr<std::string> Writer::Emit() {
   }
   Raw(absl::StrCat("\n// Shared memory: ", plan_.total.ToString(), " bytes, ",
                    plan_.syncs_total, " block barriers.\n"));
-  Line(absl::StrCat("__global__ void ", LaunchBounds(), kernel_.name,
-                    "_kernel(", Parameters(), ") {"));
+  Line(absl::StrCat("__global__ void ", LaunchBounds(), name_, "_kernel(",
+                    Parameters(), ") {"));
   ++indent_;
   RETURN_IF_ERROR(DeclareShared());
   RETURN_IF_ERROR(Body(kernel_.body, "true"));

@@ -37,6 +37,7 @@ class Writer {
       : plan_(plan),
         kernel_(plan.planned),
         options_(options),
+        name_(CudaKernelName(plan.planned.name)),
         index_(plan.planned) {}
 
   absl::StatusOr<std::string> Emit();
@@ -113,6 +114,7 @@ class Writer {
   const SmemPlan& plan_;
   const kir::Kernel& kernel_;
   const CudaEmitOptions& options_;
+  const std::string name_;
   IndexWriter index_;
   std::string text_;
   int indent_ = 0;

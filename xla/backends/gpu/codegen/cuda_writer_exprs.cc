@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/codegen/cuda_writer.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
@@ -110,11 +109,11 @@ std::string CombinerName(kir::Combiner combiner) {
 
 std::string Writer::Name(kir::BufferId id) const {
   const kir::Buffer& buffer = kernel_.buffers[id];
-  const char* prefix = buffer.is_param                         ? "p_"
-                       : buffer.memory == kir::Memory::kShared ? "s_"
-                       : buffer.memory == kir::Memory::kGlobal ? "g_"
-                                                               : "r_";
-  return absl::StrCat(prefix, absl::StrReplaceAll(buffer.name, {{".", "_"}}));
+  return CudaName(buffer.is_param                         ? 'p'
+                  : buffer.memory == kir::Memory::kShared ? 's'
+                  : buffer.memory == kir::Memory::kGlobal ? 'g'
+                                                          : 'r',
+                  buffer.name);
 }
 
 std::string Writer::ComputeType(kir::ElementType type) const {

@@ -51,7 +51,6 @@ bool Writer::ThreadsWait() const {
 
 void Writer::EmitLaunch() {
   const IndexWriter host;
-  const std::string name = kernel_.name;
   std::vector<std::string> arguments;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (kernel_.buffers[b].is_param) {
@@ -69,22 +68,22 @@ void Writer::EmitLaunch() {
     }
   }
   const std::string parameters = Parameters();
-  Line(absl::StrCat("cudaError_t launch_", name, "(", parameters,
+  Line(absl::StrCat("cudaError_t launch_", name_, "(", parameters,
                     parameters.empty() ? "" : ", ", "cudaStream_t stream) {"));
   ++indent_;
   for (const auto& [buffer, alignment] : aligned_) {
     const std::string pointer = Name(buffer);
-    Line(absl::StrCat("if (!kir_is_aligned(\"", name, "\", \"", pointer, "\", ",
-                      pointer, ", ", alignment,
+    Line(absl::StrCat("if (!kir_is_aligned(\"", name_, "\", \"", pointer,
+                      "\", ", pointer, ", ", alignment,
                       ")) return cudaErrorMisalignedAddress;"));
   }
   Line(absl::StrCat("const Index bytes = ", host.Text(plan_.total), ";"));
-  Line(absl::StrCat("cudaError_t error = kir_reserve((const void*)", name,
+  Line(absl::StrCat("cudaError_t error = kir_reserve((const void*)", name_,
                     "_kernel, bytes);"));
   Line("if (error != cudaSuccess) return error;");
   Line(absl::StrCat("const dim3 grid(", absl::StrJoin(grid, ", "), "), block(",
                     absl::StrJoin(block, ", "), ");"));
-  Line(absl::StrCat(ThreadsWait() ? "KIR_LAUNCH(" : "KIR_LAUNCH_EACH(", name,
+  Line(absl::StrCat(ThreadsWait() ? "KIR_LAUNCH(" : "KIR_LAUNCH_EACH(", name_,
                     "_kernel, grid, block, bytes, stream",
                     arguments.empty() ? "" : ", ",
                     absl::StrJoin(arguments, ", "), ");"));
@@ -106,7 +105,7 @@ absl::Status Writer::EmitMain() {
   }
   const AffineExpr::Binding binding = kernel_.Bindings();
   Raw("\n");
-  Line(absl::StrCat("int check_", kernel_.name, "() {"));
+  Line(absl::StrCat("int check_", name_, "() {"));
   ++indent_;
   Line("bool same = true;");
   std::vector<std::string> arguments;
@@ -140,7 +139,7 @@ absl::Status Writer::EmitMain() {
     arguments.push_back(
         absl::StrCat("Index(", it == binding.end() ? 0 : it->second, ")"));
   }
-  Line(absl::StrCat("cudaError_t error = launch_", kernel_.name, "(",
+  Line(absl::StrCat("cudaError_t error = launch_", name_, "(",
                     absl::StrJoin(arguments, ", "),
                     arguments.empty() ? "" : ", ", "0);"));
   Line("if (error == cudaSuccess) error = cudaDeviceSynchronize();");
@@ -149,13 +148,13 @@ absl::Status Writer::EmitMain() {
   Line("  return 2;");
   Line("}");
   Raw(checks);
-  Line(absl::StrCat("std::printf(\"", kernel_.name,
+  Line(absl::StrCat("std::printf(\"", name_,
                     ": %s\\n\", same ? \"same\" : \"DIFFERENT\");"));
   Line("return same ? 0 : 1;");
   --indent_;
   Line("}");
   if (!options_.is_part) {
-    Line(absl::StrCat("int main() { return check_", kernel_.name, "(); }"));
+    Line(absl::StrCat("int main() { return check_", name_, "(); }"));
   }
   return absl::OkStatus();
 }

@@ -341,7 +341,8 @@ class Driver {
     std::string text =
         "#ifndef __CUDACC_RTC__\nint main() {\n  int result = 0;\n";
     for (const kir::Kernel& kernel : kernels) {
-      absl::StrAppend(&text, "  result |= check_", kernel.name, "();\n");
+      absl::StrAppend(&text, "  result |= check_", CudaKernelName(kernel.name),
+                      "();\n");
     }
     return absl::StrCat(text, "  return result;\n}\n#endif\n");
   }
