@@ -72,6 +72,11 @@ class Compiler {
       std::vector<int64_t> extents;
       for (const AffineExpr& e : buffer.extents) {
         ASSIGN_OR_RETURN(int64_t extent, e.Evaluate(binding));
+        if (extent < 1) {
+          return kernel_.ErrorAt(
+              buffer.location, absl::StrCat("an extent of %", buffer.name, ", ",
+                                            e.ToString(), ", is ", extent));
+        }
         extents.push_back(extent);
       }
       code_.extents.push_back(std::move(extents));
