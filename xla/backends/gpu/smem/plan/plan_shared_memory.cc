@@ -21,6 +21,18 @@
 
 namespace xla::gpu {
 
+namespace {
+
+// What is asked for; otherwise 0.
+int64_t MinAlign(const kir::Kernel& kernel, std::optional<int64_t> min_align) {
+  if (min_align.has_value()) return *min_align;
+  int64_t option = 0;
+  const std::optional<std::string> text = kernel.FindOption("min_align");
+  return text.has_value() && absl::SimpleAtoi(*text, &option) ? option : 0;
+}
+
+}  // namespace
+
 int64_t SmemAlignment(const kir::Kernel& kernel, const kir::Buffer& buffer,
                       std::optional<int64_t> min_align) {
   const int element = kir::ElementBytes(buffer.type);
@@ -33,12 +45,7 @@ int64_t SmemAlignment(const kir::Kernel& kernel, const kir::Buffer& buffer,
         alignment, *buffer.swizzle == 0 ? 128 : *buffer.swizzle * 8);
   }
   if (buffer.align.has_value()) return std::max(alignment, *buffer.align);
-  int64_t option = 0;
-  if (min_align.has_value()) {
-    option = *min_align;
-  } else if (std::optional<std::string> text = kernel.FindOption("min_align")) {
-    if (!absl::SimpleAtoi(*text, &option)) option = 0;
-  }
+  const int64_t option = MinAlign(kernel, min_align);
   if (option > 0) return std::max(alignment, option);
   // Transfers move 16 bytes at a time, bulk ones to lines of 128.
   kir::ForEachStatement(kernel.body, [&](const kir::Statement& statement) {
@@ -75,6 +82,14 @@ absl::StatusOr<SmemPlan> PlanSharedMemory(const kir::Kernel& kernel,
   if (options.max_reuse_syncs.value_or(0) < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_reuse_syncs is ", *options.max_reuse_syncs));
+  }
+  // Vectors lie at multiples of their own bytes too.
+  const int64_t min_align = MinAlign(kernel, options.min_align);
+  if (min_align > 0 && (min_align & (min_align - 1)) != 0) {
+    return kernel.ErrorAt(
+        kernel.location,
+        absl::StrCat("buffers of @", kernel.name, " are to be aligned to ",
+                     min_align, " bytes, which is no power of two"));
   }
   kir::Kernel prepared = kernel;
   std::vector<kir::BufferId> settled;
