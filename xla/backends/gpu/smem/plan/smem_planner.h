@@ -98,6 +98,8 @@ class SmemPlanner {
                        const std::vector<Insertion>& statements,
                        const std::vector<int>& barrier_of_gap);
   void CountBarriers();
+  // For a block, without what is set aside.
+  int64_t AvailableBytes() const;
   absl::Status CheckLimit() const;
 
   kir::Kernel kernel_;

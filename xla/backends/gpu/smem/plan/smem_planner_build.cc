@@ -171,9 +171,10 @@ void SmemPlanner::SplitBarriers(const std::vector<SmemArc>& within,
   if (splits.empty()) return;
   const int64_t words = static_cast<int64_t>(splits.size()) * 8;
   const int64_t total = (plan_.total_bytes + 7) / 8 * 8 + words;
-  if (device_.BlocksPerSm(total, flow_->num_threads(), options_.registers) <
-      device_.BlocksPerSm(plan_.total_bytes, flow_->num_threads(),
-                          options_.registers)) {
+  if (total > AvailableBytes() ||
+      device_.BlocksPerSm(total, flow_->num_threads(), options_.registers) <
+          device_.BlocksPerSm(plan_.total_bytes, flow_->num_threads(),
+                              options_.registers)) {
     return;
   }
   for (size_t k = 0; k < splits.size(); ++k) {
@@ -381,9 +382,12 @@ void SmemPlanner::DescribeHazards(const SmemInsertions& insertions,
   }
 }
 
+int64_t SmemPlanner::AvailableBytes() const {
+  return std::max<int64_t>(device_.shared_per_block_max - kSharedSetAside, 0);
+}
+
 absl::Status SmemPlanner::CheckLimit() const {
-  const int64_t available =
-      std::max<int64_t>(device_.shared_per_block_max - kSharedSetAside, 0);
+  const int64_t available = AvailableBytes();
   if (plan_.total_bytes <= available) return absl::OkStatus();
   std::vector<const SmemBufferPlan*> largest;
   for (const SmemBufferPlan& buffer : plan_.buffers) {
