@@ -163,7 +163,6 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
     if (!whole && block_[dimension] > 1) {
       context.block_meets = context.warp_meets = false;
     }
-    if (block_[dimension] > 1) varying_names_.insert(loop.index);
   } else if (!IsThreadOrBlock(loop.kind)) {
     if (IsAtomic(loop.kind) || Varies(loop.start) || Varies(loop.stop)) {
       context.block_meets = context.warp_meets = false;
@@ -172,6 +171,7 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
         kMaxWeight,
         context.weight * std::max<int64_t>(1, nodes_[node].estimated_trips));
   }
+  if (HasVaryingIndex(loop)) varying_names_.insert(loop.index);
   if (loop.stage == LoopStage::kAsyncWarp ||
       loop.stage == LoopStage::kComputeWarp) {
     context.block_meets = false;
@@ -278,6 +278,12 @@ bool SmemFlow::Varies(const AffineExpr& e) const {
   return false;
 }
 
+bool SmemFlow::HasVaryingIndex(const kir::Loop& loop) const {
+  const int dimension = kir::ThreadDimension(loop.kind);
+  return (dimension >= 0 && block_[dimension] > 1) || Varies(loop.start) ||
+         Varies(loop.stop);
+}
+
 bool SmemFlow::Varies(const kir::Expr& expr) const {
   if (expr.sync) return false;  // The same result for everybody.
   for (const kir::Argument& argument : expr.arguments) {
@@ -300,16 +306,13 @@ void SmemFlow::FindVaryingBuffers() {
   varying_buffers_.assign(kernel_->buffers.size(), false);
   if (num_threads() == 1) return;
   // Names are unique along a nest only, so the loops' own are scoped here.
-  absl::flat_hash_set<std::string> loops;
+  const absl::flat_hash_set<std::string> names = varying_names_;
   kir::ForEachStatement(kernel_->body, [&](const kir::Statement& statement) {
     const kir::Loop* loop = statement.As<kir::Loop>();
-    if (loop != nullptr && kir::ThreadDimension(loop->kind) >= 0 &&
-        block_[kir::ThreadDimension(loop->kind)] > 1) {
-      loops.insert(loop->index);
+    if (loop != nullptr && HasVaryingIndex(*loop)) {
+      varying_names_.insert(loop->index);
     }
   });
-  const absl::flat_hash_set<std::string> names = varying_names_;
-  varying_names_.insert(loops.begin(), loops.end());
   // Written in a branch that not all take: different for those who do.
   kir::ForEachStatement(kernel_->body, [&](const kir::Statement& statement) {
     const kir::If* branch = statement.As<kir::If>();

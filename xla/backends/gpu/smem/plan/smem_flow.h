@@ -163,6 +163,9 @@ class SmemFlow {
   void FindVaryingBuffers();
   bool Varies(const AffineExpr& e) const;
   bool Varies(const kir::Expr& expr) const;
+  // Whether threads have different indices: of their own, or between bounds of
+  // their own.
+  bool HasVaryingIndex(const kir::Loop& loop) const;
   void CollectAccesses(int node, const kir::Expr& expr, const Context& context);
   void AddAccess(int node, const kir::Expr& expr, const kir::Operand& operand,
                  bool write, const Context& context);
