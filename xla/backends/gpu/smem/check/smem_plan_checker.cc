@@ -368,10 +368,12 @@ class Checker : SmemPlanTree {
     const std::optional<int64_t> stop = loop.stop.Bind(binding_).AsConstant();
     const int64_t step = loop.step.AsConstant().value_or(1);
     if (!start.has_value() || !stop.has_value()) return values;
-    const int64_t trips = (*stop - *start + step - 1) / step;
-    for (int64_t k = 0; k < trips; ++k) {
-      if (k < kMaxValues || k + 1 == trips) values.push_back(*start + k * step);
+    if (*stop <= *start) return values;
+    const int64_t last = (*stop - *start - 1) / step;
+    for (int64_t k = 0; k <= std::min(last, kMaxValues - 1); ++k) {
+      values.push_back(*start + k * step);
     }
+    if (last >= kMaxValues) values.push_back(*start + last * step);
     return values;
   }
 

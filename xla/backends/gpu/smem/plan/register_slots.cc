@@ -56,7 +56,7 @@ std::optional<int64_t> Trips(const kir::Loop& loop) {
   const std::optional<int64_t> span = (loop.stop - loop.start).AsConstant();
   const std::optional<int64_t> step = loop.step.AsConstant();
   if (!span.has_value() || !step.has_value() || *step <= 0) return {};
-  return std::max<int64_t>(0, (*span + *step - 1) / *step);
+  return *span <= 0 ? 0 : (*span - 1) / *step + 1;
 }
 
 bool Repeats(const kir::Loop& loop) {

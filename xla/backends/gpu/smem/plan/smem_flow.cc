@@ -58,6 +58,11 @@ bool IsAtomic(LoopKind kind) {
   }
 }
 
+// No sum of the two, which may not fit.
+int64_t Trips(int64_t span, int64_t step) {
+  return span <= 0 ? 0 : (span - 1) / step + 1;
+}
+
 bool HoldsBarrier(const kir::Expr& expr) {
   const kir::OpInfo* info = kir::FindOp(expr.op);
   return expr.sync ||
@@ -138,13 +143,12 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
   const std::optional<int64_t> span = extent.AsConstant();
   const std::optional<int64_t> step = loop.step.AsConstant();
   if (span.has_value() && step.has_value() && *step > 0) {
-    nodes_[node].trips = std::max<int64_t>(0, (*span + *step - 1) / *step);
+    nodes_[node].trips = Trips(*span, *step);
   }
   nodes_[node].estimated_trips = kUnknownTrips;
   absl::StatusOr<int64_t> bound = extent.Evaluate(kernel_->Bindings());
   if (bound.ok() && step.has_value() && *step > 0) {
-    nodes_[node].estimated_trips =
-        std::max<int64_t>(0, (*bound + *step - 1) / *step);
+    nodes_[node].estimated_trips = Trips(*bound, *step);
   }
   const int dimension = kir::ThreadDimension(loop.kind);
   nodes_[node].repeats = !IsThreadOrBlock(loop.kind) && !IsAtomic(loop.kind) &&
@@ -167,9 +171,10 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
     if (IsAtomic(loop.kind) || Varies(loop.start) || Varies(loop.stop)) {
       context.block_meets = context.warp_meets = false;
     }
-    context.weight = std::min(
-        kMaxWeight,
-        context.weight * std::max<int64_t>(1, nodes_[node].estimated_trips));
+    const int64_t trips = std::max<int64_t>(1, nodes_[node].estimated_trips);
+    context.weight = context.weight > kMaxWeight / trips
+                         ? kMaxWeight
+                         : context.weight * trips;
   }
   if (HasVaryingIndex(loop)) varying_names_.insert(loop.index);
   if (loop.stage == LoopStage::kAsyncWarp ||
