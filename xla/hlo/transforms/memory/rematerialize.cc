@@ -36,15 +36,19 @@ using ExecutionThreads = absl::flat_hash_set<absl::string_view>;
 // Bytes of an array whose minor dimension is padded to a multiple of
 // `alignment` elements.
 int64_t AlignedBytes(const Shape& shape, int64_t alignment) {
-  const int64_t bytes = HloCostAnalysis::DefaultShapeSize(shape);
   if (alignment <= 1 || !shape.IsArray() || !shape.has_layout() ||
       shape.layout().minor_to_major_size() == 0) {
-    return bytes;
+    return HloCostAnalysis::DefaultShapeSize(shape);
   }
-  const int64_t minor =
-      shape.dimensions(static_cast<int>(shape.layout().minor_to_major(0)));
-  if (minor == 0) return bytes;
-  return bytes / minor * RoundUpTo(minor, alignment);
+  const int minor = static_cast<int>(shape.layout().minor_to_major(0));
+  if (shape.dimensions(minor) <= 0) {
+    return HloCostAnalysis::DefaultShapeSize(shape);
+  }
+  // Not the bytes of one row times the rows: packed, a row of one byte and a
+  // half would count as one.
+  Shape padded = shape;
+  padded.set_dimensions(minor, RoundUpTo(shape.dimensions(minor), alignment));
+  return HloCostAnalysis::DefaultShapeSize(padded);
 }
 
 // The greater one of the two minor dimensions becomes the minor one.
