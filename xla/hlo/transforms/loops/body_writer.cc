@@ -7,6 +7,8 @@
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/literal_util.h"
 #include "xla/status_macros.h"
+#include "xla/util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::remat_plan {
 namespace {
@@ -25,6 +27,28 @@ std::optional<int64_t> DimensionBeforeReshape(const Shape& before,
     so_far *= before.dimensions(d);
   }
   return std::nullopt;
+}
+
+// The dimensions of a dot's result are those of batches, of the left operand
+// alone and of the right one alone.
+int64_t DimensionOfDotOperand(const HloInstruction& dot, int64_t dim,
+                              int64_t operand) {
+  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  const int64_t batches = numbers.lhs_batch_dimensions_size();
+  if (dim < batches) {
+    return operand == 0 ? numbers.lhs_batch_dimensions(dim)
+                        : numbers.rhs_batch_dimensions(dim);
+  }
+  const auto left = GetNonContractingDims(
+      dot.operand(0)->shape().dimensions().size(),
+      numbers.lhs_contracting_dimensions(), numbers.lhs_batch_dimensions());
+  const int64_t place = dim - batches;
+  const int64_t of_left = static_cast<int64_t>(left.size());
+  if (operand == 0) return place < of_left ? left[place] : -1;
+  if (place < of_left) return -1;
+  return GetNonContractingDims(dot.operand(1)->shape().dimensions().size(),
+                               numbers.rhs_contracting_dimensions(),
+                               numbers.rhs_batch_dimensions())[place - of_left];
 }
 
 }  // namespace
@@ -56,17 +80,18 @@ absl::StatusOr<HloInstruction*> BodyWriter::Slice(HloInstruction* value,
   if (known != slices_.end()) return known->second;
   Shape shape = value->shape();
   shape.set_dimensions(static_cast<int>(dim), 1);
-  std::optional<int64_t> below = DimensionBelow(*value, dim);
-  if (!made_.contains(value) || !below.has_value()) {
+  if (!made_.contains(value) || !DimensionBelow(*value, dim).has_value()) {
     TF_ASSIGN_OR_RETURN(HloInstruction * whole, Whole(value));
     return slices_[{value, dim, index}] = SliceOf(whole, shape, dim, index);
   }
   std::vector<HloInstruction*> operands;
-  for (HloInstruction* operand : value->operands()) {
-    const bool slice = *below >= 0 && !(value->IsElementwise() &&
-                                        operand->shape().dimensions().empty());
+  for (int64_t i = 0; i < value->operand_count(); ++i) {
+    HloInstruction* operand = value->mutable_operand(i);
+    const int64_t below = *DimensionBelow(*value, dim, i);
+    const bool slice = below >= 0 && !(value->IsElementwise() &&
+                                       operand->shape().dimensions().empty());
     TF_ASSIGN_OR_RETURN(HloInstruction * inside,
-                        slice ? Slice(operand, *below, index) : Whole(operand));
+                        slice ? Slice(operand, below, index) : Whole(operand));
     operands.push_back(inside);
   }
   return slices_[{value, dim, index}] =
@@ -90,8 +115,11 @@ std::vector<HloInstruction*> BodyWriter::Made(
 }
 
 std::optional<int64_t> BodyWriter::DimensionBelow(const HloInstruction& value,
-                                                  int64_t dim) {
+                                                  int64_t dim,
+                                                  int64_t operand) {
   switch (value.opcode()) {
+    case HloOpcode::kDot:
+      return DimensionOfDotOperand(value, dim, operand);
     case HloOpcode::kTranspose:
       return value.dimensions(dim);
     case HloOpcode::kReshape:

@@ -51,10 +51,11 @@ class BodyWriter {
   std::vector<HloInstruction*> Made(
       absl::Span<const HloInstruction* const> order) const;
 
-  // The dimension of the operands that is `dim` of the result; -1: it is not
-  // in them; nullopt: none of this kind.
+  // The dimension of an operand that is `dim` of the result; -1: it is not in
+  // it; nullopt: none of this kind. Only those of a dot differ.
   static std::optional<int64_t> DimensionBelow(const HloInstruction& value,
-                                               int64_t dim);
+                                               int64_t dim,
+                                               int64_t operand = 0);
 
  private:
   HloInstruction* Add(std::unique_ptr<HloInstruction> inst);

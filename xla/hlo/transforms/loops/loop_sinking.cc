@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/body_writer.h"
 #include "xla/hlo/transforms/loops/cheap_recipe.h"
@@ -21,10 +23,14 @@
 // live during the whole loop. If the body reads only a slice of the value in
 // each trip, only this slice is computed: the slice is pushed through
 // transposes, reshapes, broadcasts and element-wise instructions towards the
-// operands.
+// operands. A dot that the loop alone reads, slice by slice, is made so, too:
+// gradients of what a recurrent network hands to its last layer, for example.
 
 namespace xla::remat_plan {
 namespace {
+
+// What a dot in the body is made of has at most this part of its bytes.
+constexpr int64_t kCarriedPart = 4;
 
 // Whether a body reader takes one place of the first dimension.
 bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
@@ -119,6 +125,33 @@ double CostOfTrip(const LoopState& loop, int64_t element,
   return part + inside;
 }
 
+// How the body can make an element that it only carries: from little, by what
+// costs next to nothing; or place by place, by a dot of nothing larger that
+// only this loop reads, which then runs as often in smaller parts.
+std::optional<CheapRecipe> RecipeOf(const LoopState& loop, int64_t element) {
+  const HloInstruction* value = loop.init()->operand(element);
+  if (value->opcode() != HloOpcode::kDot) return FindCheapRecipe(value);
+  if (!IsRecomputable(*value) || value->operand_count() != 2 ||
+      value->user_count() != 1 ||
+      absl::c_count(loop.init()->operands(), value) != 1 ||
+      !absl::c_all_of(loop.BodyReaders(element),
+                      [&](const HloInstruction* reader) {
+                        return IsSlice(reader, loop.body_state(), element);
+                      })) {
+    return std::nullopt;
+  }
+  CheapRecipe recipe;
+  recipe.made = {value};
+  recipe.order = {value};
+  int64_t carried_bytes = 0;
+  for (const HloInstruction* operand : value->operands()) {
+    recipe.carried.insert(operand);
+    if (!IsParameterRead(operand)) carried_bytes += BytesOf(operand);
+  }
+  if (carried_bytes * kCarriedPart > BytesOf(value)) return std::nullopt;
+  return recipe;
+}
+
 // Computes a value inside of a fusion that reads it; `made`: what it is made by
 // in the body, readers first. What nothing else reads is dead then.
 void ComputeInside(absl::Span<HloInstruction* const> made,
@@ -154,7 +187,7 @@ std::vector<LoopInvariant> FindLoopInvariants(
             loop->BodyReaders(k).empty() || loop->IsResultRoot(k)) {
           continue;
         }
-        std::optional<CheapRecipe> recipe = FindCheapRecipe(value);
+        std::optional<CheapRecipe> recipe = RecipeOf(*loop, k);
         if (!recipe.has_value()) continue;
         found.push_back({inst, k, BytesOf(value),
                          trips * CostOfTrip(*loop, k, *recipe, seconds)});
@@ -186,7 +219,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
     TF_RET_CHECK(loop.has_value());
     const int64_t element = invariant.element;
     HloInstruction* value = loop->init()->mutable_operand(element);
-    std::optional<CheapRecipe> recipe = FindCheapRecipe(value);
+    std::optional<CheapRecipe> recipe = RecipeOf(*loop, element);
     TF_RET_CHECK(recipe.has_value());
     BodyWriter writer(*loop, recipe->made);
     for (HloInstruction* reader : loop->BodyReaders(element)) {

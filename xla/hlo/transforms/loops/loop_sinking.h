@@ -24,7 +24,13 @@ namespace xla::remat_plan {
 //
 // The body recomputes it, back to values that take no memory (parameters) or
 // little; if it only reads slices of it at one position in the first dimension,
-// only those slices. Loop fusions that read dynamic slices of it compute it
+// only those slices, of a dot as well that nothing else reads and whose
+// operands take a quarter of its bytes:
+//
+//   d = dot(a, p); w = while(tuple(d, …)), body: dynamic-slice(d, i)
+//   → w = while(tuple(a, p, …)), body: dot(dynamic-slice(a, i), p)
+//
+// Loop fusions that read dynamic slices of it compute it
 // inside, where it takes no memory and only what is read is computed:
 //
 //   body: fusion(t, i) {dynamic-slice(t, i)}
