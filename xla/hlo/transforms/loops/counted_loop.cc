@@ -68,9 +68,15 @@ std::optional<TripFunction> FunctionOfSelect(const HloInstruction* select,
   const std::optional<TripFunction> tested =
       FunctionAt(test->operand(0), loop, depth);
   if (!tested.has_value()) return std::nullopt;
+  // Both, so that nothing else, in no trip, leads to the index.
+  const std::optional<TripFunction> negative =
+      FunctionAt(select->operand(1), loop, depth);
+  const std::optional<TripFunction> other =
+      FunctionAt(select->operand(2), loop, depth);
+  if (!negative.has_value() || !other.has_value()) return std::nullopt;
   const auto [least, greatest] = RangeOf(*tested, loop.trips);
-  if (least >= 0) return FunctionAt(select->operand(2), loop, depth);
-  if (greatest < 0) return FunctionAt(select->operand(1), loop, depth);
+  if (least >= 0) return other;
+  if (greatest < 0) return negative;
   return std::nullopt;
 }
 
@@ -157,15 +163,11 @@ std::optional<TripFunction> FunctionOfTrip(const HloInstruction* index,
 bool TakesOnePlace(const HloInstruction* inst, const Shape& stack,
                    const Shape& slice, int64_t dim) {
   const auto indices = Cast<HloDynamicIndexInstruction>(inst)->index_operands();
-  const int64_t rank = static_cast<int64_t>(slice.dimensions().size());
-  if (dim >= rank || slice.dimensions(dim) != 1 ||
-      static_cast<int64_t>(indices.size()) != rank) {
-    return false;
-  }
-  for (int64_t d = 0; d < rank; ++d) {
-    if (d != dim && slice.dimensions(d) != stack.dimensions(d)) return false;
-  }
-  return true;
+  const int64_t rank = static_cast<int64_t>(stack.dimensions().size());
+  if (dim >= rank || static_cast<int64_t>(indices.size()) != rank) return false;
+  Shape place = stack;
+  place.set_dimensions(static_cast<int>(dim), 1);
+  return ShapeUtil::Equal(place, slice);
 }
 
 }  // namespace xla::remat_plan

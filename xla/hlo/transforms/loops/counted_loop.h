@@ -39,7 +39,8 @@ std::optional<TripFunction> FunctionOfTrip(const HloInstruction* index,
                                            const CountedLoop& loop);
 
 // Whether a dynamic-slice or -update-slice takes all of one place in a
-// dimension. `stack`: what it takes it from; `slice`: what it takes.
+// dimension, with the same layout. `stack`: what it takes it from; `slice`:
+// what it takes.
 bool TakesOnePlace(const HloInstruction* inst, const Shape& stack,
                    const Shape& slice, int64_t dim = 0);
 

@@ -48,7 +48,8 @@ absl::flat_hash_map<int64_t, HloInstruction*> FindStacks(
     const HloInstruction* write = root->operand(k);
     if (write->opcode() != HloOpcode::kDynamicUpdateSlice) continue;
     if (LoopState::ElementOf(write->operand(0), loop.state.body_state()) != k ||
-        write->user_count() != 1 || loop.state.ConditionReads(k)) {
+        write->user_count() != 1 || loop.state.IsShared(k) ||
+        loop.state.ConditionReads(k)) {
       continue;
     }
     const std::vector<HloInstruction*> readers = loop.state.BodyReaders(k);
@@ -89,7 +90,8 @@ std::optional<std::pair<HloInstruction*, int64_t>> FindReader(
   if (backward == nullptr || place < 0) return std::nullopt;
   std::optional<LoopState> state = LoopState::Match(backward);
   if (!state.has_value() || !state->IsInvariant(place) ||
-      state->ConditionReads(place) || !state->ResultReaders(place).empty()) {
+      state->IsShared(place) || state->ConditionReads(place) ||
+      !state->ResultReaders(place).empty()) {
     return std::nullopt;
   }
   for (const HloInstruction* reader : state->BodyReaders(place)) {

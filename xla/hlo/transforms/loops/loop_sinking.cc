@@ -12,10 +12,10 @@
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/body_writer.h"
 #include "xla/hlo/transforms/loops/cheap_recipe.h"
+#include "xla/hlo/transforms/loops/counted_loop.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/transforms/loops/remat_device.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 // Moves the computation of a large loop invariant into the loop, where it is
@@ -37,17 +37,10 @@ bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
              int64_t element) {
   if (reader->opcode() != HloOpcode::kDynamicSlice ||
       reader->HasControlDependencies() ||
-      LoopState::ElementOf(reader->operand(0), state) != element ||
-      reader->shape().dimensions(0) != 1) {
+      LoopState::ElementOf(reader->operand(0), state) != element) {
     return false;
   }
-  for (size_t d = 1; d < reader->shape().dimensions().size(); ++d) {
-    if (reader->shape().dimensions(d) !=
-        reader->operand(0)->shape().dimensions(d)) {
-      return false;
-    }
-  }
-  return true;
+  return TakesOnePlace(reader, reader->operand(0)->shape(), reader->shape());
 }
 
 // Whether a body reader is a loop fusion that takes nothing but dynamic slices
@@ -184,7 +177,8 @@ std::vector<LoopInvariant> FindLoopInvariants(
         const HloInstruction* value = loop->init()->operand(k);
         if (BytesOf(value) < min_bytes || !loop->IsInvariant(k) ||
             loop->ConditionReads(k) || IsParameterRead(value) ||
-            loop->BodyReaders(k).empty() || loop->IsResultRoot(k)) {
+            loop->BodyReaders(k).empty() || loop->IsShared(k) ||
+            loop->IsResultRoot(k)) {
           continue;
         }
         std::optional<CheapRecipe> recipe = RecipeOf(*loop, k);

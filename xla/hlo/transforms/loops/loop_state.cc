@@ -110,6 +110,18 @@ bool LoopState::IsInvariant(int64_t element) const {
   return ElementOf(body_root()->operand(element), body_state()) == element;
 }
 
+bool LoopState::IsShared(int64_t element) const {
+  const HloInstruction* root = body_root();
+  for (int64_t i = 0; i < root->operand_count(); ++i) {
+    if (i == element) continue;
+    if (root->operand(i) == root->operand(element) ||
+        ElementOf(root->operand(i), body_state()) == element) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::vector<HloInstruction*> LoopState::BodyReaders(int64_t element) const {
   std::vector<HloInstruction*> readers;
   for (HloInstruction* read : body_state()->users()) {
@@ -241,6 +253,7 @@ absl::Status LoopState::Blank(int64_t element) {
   for (HloInstruction* read : std::vector<HloInstruction*>(
            loop_->users().begin(), loop_->users().end())) {
     if (read->tuple_index() != element) continue;
+    TF_RETURN_IF_ERROR(read->SafelyDropAllControlDependencies());
     TF_RETURN_IF_ERROR(loop_->parent()->RemoveInstruction(read));
   }
   HloInstruction* zero = loop_->parent()->AddInstruction(
@@ -252,6 +265,7 @@ absl::Status LoopState::Blank(int64_t element) {
   for (HloInstruction* old : std::vector<HloInstruction*>(
            body_state()->users().begin(), body_state()->users().end())) {
     if (old->tuple_index() != element || old == read) continue;
+    TF_RETURN_IF_ERROR(old->SafelyDropAllControlDependencies());
     TF_RETURN_IF_ERROR(body()->RemoveInstruction(old));
   }
   return absl::OkStatus();

@@ -43,6 +43,9 @@ class LoopState {
 
   // Whether the element is passed on unchanged.
   bool IsInvariant(int64_t element) const;
+  // Whether the next value of another element is the same as the element's, or
+  // what the element is now.
+  bool IsShared(int64_t element) const;
   // The element that the instruction reads of `state`; nullopt: none.
   static std::optional<int64_t> ElementOf(const HloInstruction* inst,
                                           const HloInstruction* state);

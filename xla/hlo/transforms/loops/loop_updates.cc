@@ -200,18 +200,22 @@ class StackUpdate {
         write_->user_count() != 1 || write_->HasControlDependencies() ||
         LoopState::ElementOf(write_->operand(0), state_.body_state()) !=
             element_ ||
-        state_.ConditionReads(element_) || state_.IsResultRoot(element_)) {
+        LoopState::ElementOf(write_->operand(1), state_.body_state()) ==
+            element_ ||
+        state_.IsShared(element_) || state_.ConditionReads(element_) ||
+        state_.IsResultRoot(element_)) {
       return false;
     }
     const std::vector<HloInstruction*> readers = state_.BodyReaders(element_);
     if (readers.size() != 1 || readers.front() != write_) return false;
-    Shape slice = write_->shape();
-    if (slice.dimensions().empty() || !slice.is_static()) return false;
-    slice.set_dimensions(0, 1);
+    const Shape& stack = write_->shape();
+    if (!stack.is_static() ||
+        !TakesOnePlace(write_, stack, write_->operand(1)->shape())) {
+      return false;
+    }
     const int64_t trips = place_.loop.trips;
     trip_ = FunctionOfTrip(write_->operand(2), place_.loop);
-    return ShapeUtil::Equal(slice, write_->operand(1)->shape()) &&
-           write_->shape().dimensions(0) == trips &&
+    return stack.dimensions(0) == trips &&
            (trip_ == TripFunction{1, 0} ||
             trip_ == TripFunction{-1, trips - 1});
   }
@@ -389,7 +393,8 @@ class StackUpdate {
     if (!state.has_value()) return false;
     for (int64_t i = 0; i < init->operand_count(); ++i) {
       if (init->operand(i) != argument) continue;
-      if (!state->IsInvariant(i) || !state->ResultReaders(i).empty() ||
+      if (!state->IsInvariant(i) || state->IsShared(i) ||
+          !state->ResultReaders(i).empty() ||
           !absl::c_all_of(state->BodyReaders(i),
                           [](const HloInstruction* reader) {
                             return ReadsOnly(*reader);
@@ -406,8 +411,8 @@ class StackUpdate {
     int64_t found = 0;
     for (int64_t i = 0; i < state_.size(); ++i) {
       if (state_.init()->operand(i) != argument) continue;
-      if (++found > 1 || !state_.IsInvariant(i) || state_.ConditionReads(i) ||
-          !state_.ResultReaders(i).empty()) {
+      if (++found > 1 || !state_.IsInvariant(i) || state_.IsShared(i) ||
+          state_.ConditionReads(i) || !state_.ResultReaders(i).empty()) {
         return false;
       }
       for (const HloInstruction* reader : state_.BodyReaders(i)) {
