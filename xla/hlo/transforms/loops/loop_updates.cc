@@ -200,8 +200,6 @@ class StackUpdate {
         write_->user_count() != 1 || write_->HasControlDependencies() ||
         LoopState::ElementOf(write_->operand(0), state_.body_state()) !=
             element_ ||
-        LoopState::ElementOf(write_->operand(1), state_.body_state()) ==
-            element_ ||
         state_.IsShared(element_) || state_.ConditionReads(element_) ||
         state_.IsResultRoot(element_)) {
       return false;
@@ -215,7 +213,8 @@ class StackUpdate {
     }
     const int64_t trips = place_.loop.trips;
     trip_ = FunctionOfTrip(write_->operand(2), place_.loop);
-    return stack.dimensions(0) == trips &&
+    // What a single trip stacks is no more than its own gradient.
+    return trips > 1 && stack.dimensions(0) == trips &&
            (trip_ == TripFunction{1, 0} ||
             trip_ == TripFunction{-1, trips - 1});
   }
