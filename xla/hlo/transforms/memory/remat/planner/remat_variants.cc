@@ -1,5 +1,9 @@
 #include "xla/hlo/transforms/memory/remat/planner/remat_variants.h"
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "xla/status_macros.h"
@@ -14,8 +18,6 @@ constexpr double kFuseParts[] = {4, 2, 1, 0.5};
 // At effort 1, variants of large modules are not tried if a plan is within this
 // factor of the original run time.
 constexpr double kGoodEnough = 1.02;
-// Limits that are tried in place of one that is missed.
-constexpr double kHigherLimits[] = {1.05, 1.1, 1.15, 1.25};
 
 }  // namespace
 
@@ -26,7 +28,33 @@ RematVariants::RematVariants(const RematPlanOptions& options,
       trials_(*trials),
       best_(trials->base().outcome) {}
 
+// Updates in loops only save memory, but the search is a heuristic: it may come
+// further in loops that stack gradients.
 absl::Status RematVariants::Run() {
+  TF_RETURN_IF_ERROR(Search());
+  if (Met() || !options_.across_loops || options_.effort < 1) {
+    return absl::OkStatus();
+  }
+  TF_ASSIGN_OR_RETURN(const std::vector<ModuleVariant>* loops,
+                      trials_.FindLoopVariants());
+  if (absl::c_none_of(*loops, [](const ModuleVariant& variant) {
+        return variant.updates;
+      })) {
+    return absl::OkStatus();
+  }
+  const std::pair<Outcome, ModuleVariant> best(best_, best_variant_);
+  updates_ = false;
+  tried_.clear();
+  best_ = trials_.base().outcome;
+  best_variant_ = ModuleVariant();
+  TF_RETURN_IF_ERROR(Search());
+  if (!trials_.IsBetter(best_, best.first)) {
+    std::tie(best_, best_variant_) = best;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RematVariants::Search() {
   // Fusions cost less than nothing: what they make room for is free, and
   // nothing else has to be looked at where that is enough.
   if (options_.fuse && options_.effort > 0) {
@@ -53,7 +81,6 @@ absl::Status RematVariants::Run() {
     }
   }
   TF_RETURN_IF_ERROR(TryFewerDrops());
-  TF_RETURN_IF_ERROR(TryHigherLimits());
   if (!options_.move_out) return absl::OkStatus();
   ModuleVariant variant = best_variant_;
   variant.move_out_limit = limit_;
@@ -91,6 +118,7 @@ absl::Status RematVariants::TryLoops() {
                       trials_.FindLoopVariants());
   const ModuleVariant beside = best_variant_;
   for (ModuleVariant variant : *loops) {
+    variant.updates &= updates_;
     variant.split = beside.split;
     variant.narrow = beside.narrow;
     variant.fuse_part = beside.fuse_part;
@@ -109,21 +137,6 @@ absl::Status RematVariants::TryFewerDrops() {
     variant.drops = (too_few + best_variant_.drops) / 2;
     TF_RETURN_IF_ERROR(Try(variant));
     if (best_variant_.drops != variant.drops) too_few = variant.drops;
-  }
-  return absl::OkStatus();
-}
-
-// The search is a heuristic: what it finds for a limit that it can meet may
-// need far less, where it finds nothing for a lower one.
-absl::Status RematVariants::TryHigherLimits() {
-  for (const double factor : kHigherLimits) {
-    const int64_t higher =
-        static_cast<int64_t>(factor * static_cast<double>(limit_));
-    if (best_.peak_bytes <= limit_ || best_.peak_bytes <= higher) break;
-    TF_ASSIGN_OR_RETURN(Prepared * prepared, trials_.Prepare(best_variant_));
-    TF_ASSIGN_OR_RETURN(const Outcome found,
-                        trials_.FindPrograms(higher, prepared));
-    if (trials_.IsBetter(found, best_)) best_ = found;
   }
   return absl::OkStatus();
 }

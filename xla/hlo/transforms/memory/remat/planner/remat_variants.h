@@ -34,19 +34,20 @@ class RematVariants {
   bool IsGoodEnough() const;
 
  private:
+  absl::Status Search();
   // A variant may fail where others succeed: only the base, which rewrites
   // nothing, must not fail.
   absl::Status Try(const ModuleVariant& variant, bool always = false);
   absl::Status TryNarrowValues();
   absl::Status TryLoops();
   absl::Status TryFewerDrops();
-  absl::Status TryHigherLimits();
   absl::Status TryOtherOrder();
   absl::Status TrySplitting();
 
   const RematPlanOptions& options_;
   const int64_t limit_;
   RematTrials& trials_;
+  bool updates_ = true;  // in loops that can
   std::vector<ModuleVariant> tried_;
   ModuleVariant best_variant_;
   Outcome best_;
