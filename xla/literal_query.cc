@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -174,12 +175,13 @@ void AddArray(const LiteralPiece& piece, bool layout_sensitive,
   const Shape& shape = piece.subshape();
   const DimensionVector dims = piece.valid_dimensions();
   for (int64_t size : dims) AddNumber(size, fingerprint);
+  // Nothing is the same with a buffer and without one.
+  if (!literal_internal::HasElements(dims)) return;
   if (piece.buffer() == nullptr) {
     AddNumber(static_cast<uint64_t>(piece.get_array_value_state()),
               fingerprint);
     return;
   }
-  if (!literal_internal::HasElements(dims)) return;
   const int64_t bytes =
       ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type());
   const bool buffer_order_will_do =
@@ -192,15 +194,25 @@ void AddArray(const LiteralPiece& piece, bool layout_sensitive,
                 fingerprint);
     return;
   }
+  // The slowest dimension first.
+  const DimensionVector strides = piece.ElementStrides();
+  DimensionVector sizes, steps;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t d =
+        layout_sensitive ? LayoutUtil::Major(shape.layout(), i) : i;
+    sizes.push_back(dims[d]);
+    steps.push_back(strides[d] * bytes);
+  }
   DimensionVector index(dims.size(), 0);
   int64_t added = bytes;
   do {
     if (added > byte_limit) break;
-    AddElements(shape.element_type(),
-                piece.buffer() + piece.LinearIndex(index) * bytes, bytes,
+    const int64_t offset = std::inner_product(index.begin(), index.end(),
+                                              steps.begin(), int64_t{0});
+    AddElements(shape.element_type(), piece.buffer() + offset, bytes,
                 fingerprint);
     added += bytes;
-  } while (literal_internal::BumpRowMajor(dims, absl::MakeSpan(index)));
+  } while (literal_internal::BumpRowMajor(sizes, absl::MakeSpan(index)));
 }
 
 }  // namespace

@@ -217,11 +217,16 @@ TEST(LiteralTest, BoundsOfDynamicDimensionsDoNotMatter) {
   EXPECT_EQ(absl::HashOf(part), absl::HashOf(whole));
   EXPECT_NE(part, LiteralUtil::CreateR2<int32_t>({{1, 2}, {4, 5}}));
   EXPECT_NE(part, LiteralUtil::CreateR1<uint32_t>({1, 2, 4, 5}));
-  // As elements of tuples, and with nothing in it.
+  // As elements of tuples.
   EXPECT_EQ(LiteralUtil::MakeTuple({&whole, &part}),
             LiteralUtil::MakeTuple({&part, &whole}));
-  EXPECT_EQ(part.Slice({0, 2}, {2, 3}),
-            Literal(ShapeUtil::MakeShape(U32, {2, 0})));
+  // With nothing in it, even without a buffer, and in the order of a layout.
+  const Literal none(ShapeUtil::MakeShape(U32, {2, 0}), false);
+  EXPECT_EQ(part.Slice({0, 2}, {2, 3}), none);
+  EXPECT_EQ(absl::HashOf(part.Slice({0, 2}, {2, 3})), absl::HashOf(none));
+  using Hashable = LiteralBase::AbslHashable<true>;
+  EXPECT_EQ(absl::HashOf(Hashable(part.Relayout(Layout({0, 1})))),
+            absl::HashOf(Hashable(whole.Relayout(Layout({0, 1})))));
 }
 
 TEST(LiteralTest, FingerprintDependsOnlyOnElements) {
