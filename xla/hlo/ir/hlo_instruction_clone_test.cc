@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/layout_util.h"
+#include "xla/literal.h"
 #include "xla/literal_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -165,6 +166,20 @@ TEST_F(HloInstructionCloneTest, IdenticalLooksAtAttributes) {
   EXPECT_TRUE(sharded->Identical(*plain));
   EXPECT_FALSE(sharded->Identical(*plain, eq, eq_comp, true,
                                   /*sharding_sensitive=*/true));
+}
+
+TEST_F(HloInstructionCloneTest, DynamicConstantsAreNotStaticOnes) {
+  Literal list = LiteralUtil::CreateR1<float>({1, 2});
+  auto fixed = HloInstruction::CreateConstant(list.Clone());
+  list.SetDynamicSize(0, 2);
+  auto dynamic = HloInstruction::CreateConstant(list.Clone());
+  EXPECT_EQ(fixed->literal(), dynamic->literal());
+  const std::equal_to<const HloInstruction*> eq;
+  const std::equal_to<const HloComputation*> eq_comp;
+  EXPECT_FALSE(fixed->Identical(*dynamic, eq, eq_comp,
+                                /*layout_sensitive=*/false));
+  EXPECT_TRUE(dynamic->Identical(*HloInstruction::CreateConstant(list.Clone()),
+                                 eq, eq_comp, /*layout_sensitive=*/false));
 }
 
 }  // namespace

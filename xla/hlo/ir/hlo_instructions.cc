@@ -401,7 +401,10 @@ bool HloConstantInstruction::IdenticalSlowPath(const HloInstruction& other,
                                                EqComputations eq) const {
   const auto& that = As<HloConstantInstruction>(other);
   if (literal_ == that.literal_) return true;
-  return HasLiteral() && that.HasLiteral() && literal() == that.literal();
+  // Equal literals may have a dynamic dimension and a static one.
+  return HasLiteral() && that.HasLiteral() && literal() == that.literal() &&
+         Shape::Equal().IgnoreLayout()(literal().shape(),
+                                       that.literal().shape());
 }
 
 void HloConstantInstruction::HashAdditionalAttributes(absl::HashState h) const {

@@ -14,7 +14,6 @@
 #include "xla/hlo/utils/hlo_query.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -119,9 +118,9 @@ struct ConstantHash {
 
 struct ConstantEqual {
   bool operator()(const HloInstruction* a, const HloInstruction* b) const {
-    bool same_shape = layout_sensitive
-                          ? ShapeUtil::Equal(a->shape(), b->shape())
-                          : ShapeUtil::Compatible(a->shape(), b->shape());
+    // Equal literals may have a dynamic dimension and a static one.
+    const bool same_shape =
+        Shape::Equal().IgnoreLayout(!layout_sensitive)(a->shape(), b->shape());
     if (!same_shape || a->has_sharding() != b->has_sharding()) return false;
     if (a->has_sharding() && a->sharding() != b->sharding()) return false;
     return a->literal() == b->literal();
