@@ -306,7 +306,7 @@ bool SmemFlow::Varies(const kir::Expr& expr) const {
 }
 
 // Fixed point: a register array varies between threads if it is computed from
-// something that does, or is written in a branch that not all threads take.
+// something that does, or is written where not all threads come equally often.
 void SmemFlow::FindVaryingBuffers() {
   varying_buffers_.assign(kernel_->buffers.size(), false);
   if (num_threads() == 1) return;
@@ -318,65 +318,64 @@ void SmemFlow::FindVaryingBuffers() {
       varying_names_.insert(loop->index);
     }
   });
-  // Written in a branch that not all take: different for those who do.
-  kir::ForEachStatement(kernel_->body, [&](const kir::Statement& statement) {
-    const kir::If* branch = statement.As<kir::If>();
-    if (branch == nullptr || branch->uniformity == kir::Uniformity::kUniform) {
-      return;
+  bool changed = false;
+  const auto mark_outputs = [&](const kir::Expr& expr) {
+    for (const kir::Operand& output : expr.outputs) {
+      if (kernel_->buffers[output.buffer].memory != kir::Memory::kLocal) {
+        continue;
+      }
+      for (kir::BufferId id : {output.buffer, Storage(output.buffer)}) {
+        changed |= !varying_buffers_[id];
+        varying_buffers_[id] = true;
+      }
     }
-    for (const auto* body : {&branch->then_body, &branch->else_body}) {
-      kir::ForEachStatement(*body, [&](const kir::Statement& inner) {
-        const kir::Expr* expr = inner.As<kir::Expr>();
-        if (expr == nullptr) return;
-        for (const kir::Operand& output : expr->outputs) {
-          if (kernel_->buffers[output.buffer].memory == kir::Memory::kLocal) {
-            varying_buffers_[output.buffer] = true;
-          }
-        }
-      });
+  };
+  kir::ForEachStatement(kernel_->body, [&](const kir::Statement& statement) {
+    if (RunsAlikeForAllThreads(statement)) return;
+    const kir::Loop* loop = statement.As<kir::Loop>();
+    const auto mark = [&](const kir::Statement& inner) {
+      const kir::Expr* expr = inner.As<kir::Expr>();
+      // Threads outside of a loop join in what has a barrier of its own.
+      if (expr != nullptr && (loop == nullptr || !expr->sync)) {
+        mark_outputs(*expr);
+      }
+    };
+    if (loop != nullptr) {
+      kir::ForEachStatement(loop->body, mark);
+    } else {
+      const kir::If* branch = statement.As<kir::If>();
+      kir::ForEachStatement(branch->then_body, mark);
+      kir::ForEachStatement(branch->else_body, mark);
     }
   });
-  for (bool changed = true; changed;) {
+  do {
     changed = false;
     kir::ForEachStatement(kernel_->body, [&](const kir::Statement& statement) {
       const kir::Expr* expr = statement.As<kir::Expr>();
-      if (expr == nullptr || !Varies(*expr)) return;
-      for (const kir::Operand& output : expr->outputs) {
-        if (kernel_->buffers[output.buffer].memory != kir::Memory::kLocal) {
-          continue;
-        }
-        for (kir::BufferId id : {output.buffer, Storage(output.buffer)}) {
-          changed |= !varying_buffers_[id];
-          varying_buffers_[id] = true;
-        }
-      }
+      if (expr != nullptr && Varies(*expr)) mark_outputs(*expr);
     });
-  }
+  } while (changed);
   varying_names_ = names;
 }
 
-// Whether every thread of the block executes the node, equally often.
+// Whether what is in a loop or branch is executed by every thread of the block
+// that comes to it, equally often.
+bool SmemFlow::RunsAlikeForAllThreads(const kir::Statement& statement) const {
+  if (const kir::If* branch = statement.As<kir::If>()) {
+    return branch->uniformity == kir::Uniformity::kUniform;
+  }
+  const kir::Loop* loop = statement.As<kir::Loop>();
+  if (loop == nullptr) return true;
+  const int dimension = kir::ThreadDimension(loop->kind);
+  if (dimension < 0) return !Varies(loop->start) && !Varies(loop->stop);
+  return block_[dimension] <= 1 ||
+         (loop->stop - loop->start).AsConstant().value_or(0) >=
+             block_[dimension];
+}
+
 bool SmemFlow::RunByAllThreads(int node) const {
   for (int owner = Parent(node); owner >= 0; owner = Parent(owner)) {
-    const kir::Loop* loop = AsLoop(owner);
-    if (loop == nullptr) {
-      if (nodes_[owner].statement->As<kir::If>()->uniformity !=
-          kir::Uniformity::kUniform) {
-        return false;
-      }
-      continue;
-    }
-    const int dimension = kir::ThreadDimension(loop->kind);
-    if (dimension >= 0) {
-      const std::optional<int64_t> span =
-          (loop->stop - loop->start).AsConstant();
-      if (block_[dimension] > 1 &&
-          (!span.has_value() || *span < block_[dimension])) {
-        return false;
-      }
-    } else if (Varies(loop->start) || Varies(loop->stop)) {
-      return false;
-    }
+    if (!RunsAlikeForAllThreads(*nodes_[owner].statement)) return false;
   }
   return true;
 }

@@ -163,6 +163,7 @@ class SmemFlow {
   void FindVaryingBuffers();
   bool Varies(const AffineExpr& e) const;
   bool Varies(const kir::Expr& expr) const;
+  bool RunsAlikeForAllThreads(const kir::Statement& statement) const;
   // Whether threads have different indices: of their own, or between bounds of
   // their own.
   bool HasVaryingIndex(const kir::Loop& loop) const;
