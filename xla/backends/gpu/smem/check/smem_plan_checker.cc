@@ -369,11 +369,15 @@ class Checker : SmemPlanTree {
     const int64_t step = loop.step.AsConstant().value_or(1);
     if (!start.has_value() || !stop.has_value()) return values;
     if (*stop <= *start) return values;
-    const int64_t last = (*stop - *start - 1) / step;
-    for (int64_t k = 0; k <= std::min(last, kMaxValues - 1); ++k) {
-      values.push_back(*start + k * step);
+    // The span may be more than a signed number holds.
+    const auto first = static_cast<uint64_t>(*start);
+    const uint64_t last = (static_cast<uint64_t>(*stop) - first - 1) / step;
+    for (uint64_t k = 0; k <= std::min<uint64_t>(last, kMaxValues - 1); ++k) {
+      values.push_back(static_cast<int64_t>(first + k * step));
     }
-    if (last >= kMaxValues) values.push_back(*start + last * step);
+    if (last >= kMaxValues) {
+      values.push_back(static_cast<int64_t>(first + last * step));
+    }
     return values;
   }
 
