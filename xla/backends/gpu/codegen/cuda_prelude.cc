@@ -319,6 +319,14 @@ template <class T> KIR T kir_clamp(T lo, T x, T hi) {
   return kir_min<T>(kir_max<T>(lo, x), hi);
 }
 
+// An infinity, or the end of a type that has none: what a conversion of one to
+// an integer gives is undefined.
+template <class T> KIR T kir_end(float infinity) {
+  return kir_saturate<T>(infinity);
+}
+template <> KIR float kir_end(float infinity) { return infinity; }
+template <> KIR double kir_end(float infinity) { return infinity; }
+
 #define KIR_COMBINER(Name, value, identity)                        \
   struct Name {                                                    \
     template <class T> static KIR T Apply(T a, T b) { return value; } \
@@ -326,8 +334,8 @@ template <class T> KIR T kir_clamp(T lo, T x, T hi) {
   };
 KIR_COMBINER(KirAdd, a + b, T(0))
 KIR_COMBINER(KirMul, a * b, T(1))
-KIR_COMBINER(KirMax, kir_max<T>(a, b), T(-INFINITY))
-KIR_COMBINER(KirMin, kir_min<T>(a, b), T(INFINITY))
+KIR_COMBINER(KirMax, kir_max<T>(a, b), kir_end<T>(-INFINITY))
+KIR_COMBINER(KirMin, kir_min<T>(a, b), kir_end<T>(INFINITY))
 
 // Sums of signed numbers are those of unsigned ones.
 template <class T> KIR void kir_atomic_add(T* p, T v) { atomicAdd(p, v); }

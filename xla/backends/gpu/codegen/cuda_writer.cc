@@ -258,14 +258,11 @@ absl::Status Writer::EmitAlloc(const kir::Alloc& alloc,
     const kir::Expr* expr = other.As<kir::Expr>();
     if (expr == nullptr || !absl::StartsWith(expr->op, "reduce.")) return;
     if (expr->outputs[0].buffer != alloc.buffer || !identity.empty()) return;
-    identity = absl::StrCat(CombinerName(kir::OpCombiner(expr->op)),
-                            "::Identity<", ComputeType(buffer.type), ">()");
-    // Infinities where the type has them, else its ends.
-    if (IsInteger(buffer.type)) {
-      identity = absl::StrCat("kir_saturate<", type, ", float>(",
-                              CombinerName(kir::OpCombiner(expr->op)),
-                              "::Identity<float>())");
-    } else if (buffer.type == kir::ElementType::kF8E4M3FN) {
+    identity = absl::StrCat(
+        CombinerName(kir::OpCombiner(expr->op)), "::Identity<",
+        IsInteger(buffer.type) ? type : ComputeType(buffer.type), ">()");
+    // The one type of floats without infinities.
+    if (buffer.type == kir::ElementType::kF8E4M3FN) {
       identity = absl::StrCat("kir_clamp<float>(-448, ", identity, ", 448)");
     }
   });
