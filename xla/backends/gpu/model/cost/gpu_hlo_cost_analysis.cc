@@ -169,6 +169,17 @@ absl::Status GpuHloCostAnalysis::HandleCustomCall(
   return absl::OkStatus();
 }
 
+absl::Status GpuHloCostAnalysis::HandleConcatenate(
+    const HloInstruction* concatenate) {
+  constexpr int64_t kWarp = 32;
+  const int64_t dim = concatenate->concatenate_dimension();
+  const bool splits_warps =
+      dim > 0 && concatenate->operand(0)->shape().dimensions(dim) % kWarp != 0;
+  current_properties_.flops =
+      (splits_warps ? 400 : 6) * ShapeUtil::ElementsIn(concatenate->shape());
+  return absl::OkStatus();
+}
+
 // Arithmetic counts as often as elements are computed, which the utilization
 // says: a value that two users read at different indices is computed twice.
 // Memory is read once at most, since repeated reads are taken to hit a cache,

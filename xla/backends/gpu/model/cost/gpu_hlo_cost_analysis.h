@@ -23,7 +23,9 @@ namespace xla::gpu {
 //       ROOT b = f32[8,100] broadcast(e) }
 //   flops: 3 * 800; utilization of operand 0: 100
 //
-// Initial values of reductions are read for each result. Constants of more than
+// A concatenation decides for each element which operand it comes from: six
+// operations, or 400 where threads of one warp take different operands. Initial
+// values of reductions are read for each result. Constants of more than
 // eight elements are read from memory. Library calls return their result; their
 // workspace, element 1, costs nothing. A custom call whose backend config holds
 // a `cost_estimate_json` costs what that says.
@@ -41,6 +43,7 @@ class GpuHloCostAnalysis : public HloCostAnalysis {
   absl::Status HandleFusion(const HloInstruction* fusion) override;
   absl::Status HandleReduce(const HloInstruction* reduce) override;
   absl::Status HandleCustomCall(const HloInstruction* custom_call) override;
+  absl::Status HandleConcatenate(const HloInstruction* concatenate) override;
 
   // Instructions of the kernel, parameters included; those of a fusion's body
   // count once for each reader that asks for other elements.

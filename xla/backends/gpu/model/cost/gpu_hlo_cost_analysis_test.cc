@@ -84,6 +84,20 @@ TEST_F(GpuHloCostAnalysisTest, RepeatedReadsCountOnceIfAskedFor) {
   EXPECT_EQ(analysis_->bytes_accessed(Find("r")), 4004);
 }
 
+TEST_F(GpuHloCostAnalysisTest, ConcatenationsChooseTheirOperands) {
+  Visit(R"(ENTRY e {
+  x = f32[8,32] parameter(0)
+  y = f32[8,5] parameter(1)
+  u = f32[16,5] concatenate(y, y), dimensions={0}
+  v = f32[8,37] concatenate(x, y), dimensions={1}
+  w = f32[8,37] concatenate(y, x), dimensions={1}
+  ROOT t = (f32[16,5], f32[8,37], f32[8,37]) tuple(u, v, w) })");
+  EXPECT_EQ(analysis_->flop_count(Find("u")), 6 * 80);
+  EXPECT_EQ(analysis_->flop_count(Find("v")), 6 * 8 * 37);
+  EXPECT_EQ(analysis_->flop_count(Find("w")), 400 * 8 * 37);
+  EXPECT_EQ(analysis_->bytes_accessed(Find("u")), 4 * (40 + 40 + 80));
+}
+
 TEST_F(GpuHloCostAnalysisTest, Windows) {
   Visit(R"(ENTRY e {
   x = f32[8,8] parameter(0)
