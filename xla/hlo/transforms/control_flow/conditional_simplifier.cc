@@ -320,7 +320,7 @@ absl::StatusOr<bool> ConditionalSimplifier::RunImpl(
        MakeCalledPostOrder(module, execution_threads)) {
     // What runs asynchronously on the main thread stays one operation.
     if (computation->IsFusionComputation() ||
-        computation->IsAsyncComputation()) {
+        (computation->IsAsyncComputation() && computation->IsMainThread())) {
       continue;
     }
     std::vector<HloInstruction*> order =

@@ -183,7 +183,7 @@ absl::StatusOr<bool> WhileLoopSimplifier::RunImpl(
        MakeCalledPostOrder(module, execution_threads)) {
     // What runs asynchronously on the main thread stays one operation.
     if (computation->IsFusionComputation() ||
-        computation->IsAsyncComputation()) {
+        (computation->IsAsyncComputation() && computation->IsMainThread())) {
       continue;
     }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
