@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/transforms/layouts/copy_remover.h"
 
-#include "absl/algorithm/container.h"
+#include <vector>
+
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -21,20 +22,27 @@ bool IsParameter(const HloInstruction& value) {
 
 // Whether other computations, or the caller, see the value.
 bool LeavesComputation(const HloInstruction& value) {
-  return &value == value.parent()->root_instruction() ||
-         absl::c_any_of(value.users(), [](const HloInstruction* user) {
-           switch (user->opcode()) {
-             case HloOpcode::kCall:
-             case HloOpcode::kConditional:
-             case HloOpcode::kWhile:
-               return true;
-             case HloOpcode::kTuple:
-             case HloOpcode::kBitcast:
-               return LeavesComputation(*user);
-             default:  // Reads the value here.
-               return false;
-           }
-         });
+  std::vector<const HloInstruction*> work = {&value};
+  while (!work.empty()) {
+    const HloInstruction* held = work.back();
+    work.pop_back();
+    if (held->IsRoot()) return true;
+    for (const HloInstruction* user : held->users()) {
+      switch (user->opcode()) {
+        case HloOpcode::kCall:
+        case HloOpcode::kConditional:
+        case HloOpcode::kWhile:
+          return true;
+        case HloOpcode::kTuple:
+        case HloOpcode::kBitcast:
+          work.push_back(user);
+          break;
+        default:  // Reads the value here.
+          break;
+      }
+    }
+  }
+  return false;
 }
 
 bool IsIdle(const HloInstruction& instruction) {
