@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -413,10 +414,11 @@ MemoryOrder LayoutSpread::After(const HloInstruction& array) const {
 
 std::vector<HloInstruction*> LayoutSpread::Moves() const {
   std::vector<HloInstruction*> result;
+  absl::flat_hash_set<const HloInstruction*> seen;
   const auto add = [&](HloInstruction* instruction) {
     if ((instruction->opcode() == HloOpcode::kTranspose ||
          instruction->opcode() == HloOpcode::kCopy) &&
-        !absl::c_linear_search(result, instruction)) {
+        seen.insert(instruction).second) {
       result.push_back(instruction);
     }
   };
