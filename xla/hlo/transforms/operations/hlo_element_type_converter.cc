@@ -133,6 +133,14 @@ absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
       "element-type-converter: '", name, "' is not a numeric type"));
 }
 
+// What some instructions do is for numbers of one kind only: indices are
+// integers, and so is what is shifted.
+bool AreOfOneKind(PrimitiveType a, PrimitiveType b) {
+  return primitive_util::IsIntegralType(a) ==
+             primitive_util::IsIntegralType(b) &&
+         primitive_util::IsComplexType(a) == primitive_util::IsComplexType(b);
+}
+
 }  // namespace
 
 absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
@@ -174,6 +182,11 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
   TF_ASSIGN_OR_RETURN(const PrimitiveType from, ArrayType(options_.eliminate));
   TF_ASSIGN_OR_RETURN(const PrimitiveType to, ArrayType(options_.replace_with));
   if (from == to) return false;
+  if (!AreOfOneKind(from, to)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "element-type-converter: '", options_.eliminate, "' and '",
+        options_.replace_with, "' are different kinds of numbers"));
+  }
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {

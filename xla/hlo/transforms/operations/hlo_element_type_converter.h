@@ -44,8 +44,7 @@ absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
 // reduce-precision for another exponent, stochastic converts), those with types
 // that are tied to one another or given (parts of complex numbers, fft, numbers
 // of devices, sizes of dimensions), custom calls, asynchronous operations and
-// transfers. Adjacent converts are left to other
-// passes. O(instructions).
+// transfers. Adjacent converts are left to other passes. O(instructions).
 class HloElementTypeConverter : public HloModulePass {
  public:
   HloElementTypeConverter(PrimitiveType eliminate_type,
@@ -57,7 +56,8 @@ class HloElementTypeConverter : public HloModulePass {
   absl::string_view name() const override { return "element-type-converter"; }
 
  protected:
-  // InvalidArgument if an option does not name a numeric type.
+  // InvalidArgument if an option does not name a numeric type, or if not both
+  // are integers, floats or complex numbers.
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
