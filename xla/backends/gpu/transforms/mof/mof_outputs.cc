@@ -87,10 +87,12 @@ ValueNumbers::ValueNumbers(const std::vector<HloInstruction*>& order) {
       for (const HloInstruction* operand : instruction->operands()) {
         operands += absl::HashOf(at(operand)->local_id());
       }
-      // Others with the same operands are few.
-      const size_t hash = instruction->operand_count() == 0
-                              ? absl::HashOf(*instruction)
-                              : absl::HashOf(instruction->opcode(), operands);
+      // Many slices may read one value; of elementwise ones with the same
+      // operands there are few.
+      const size_t hash =
+          instruction->operand_count() > 0 && instruction->IsElementwise()
+              ? absl::HashOf(instruction->opcode(), operands)
+              : absl::HashOf(*instruction, operands);
       HloInstruction*& last = last_of[hash];
       for (HloInstruction* candidate = last; candidate != nullptr;
            candidate = before[candidate->local_id()]) {
