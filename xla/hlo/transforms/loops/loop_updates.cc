@@ -43,7 +43,6 @@ using Instructions = absl::flat_hash_set<const HloInstruction*>;
 // Whether one place of its result follows from the same place of its operands.
 bool IsPlaceByPlace(const HloInstruction& inst) {
   const bool kind = inst.opcode() == HloOpcode::kTranspose ||
-                    inst.opcode() == HloOpcode::kCopy ||
                     (inst.IsElementwise() && inst.operand_count() > 0 &&
                      inst.opcode() != HloOpcode::kFusion);
   return kind && inst.shape().IsArray() && inst.shape().is_static() &&
@@ -71,7 +70,7 @@ bool ReadsOnly(const HloInstruction& inst) {
     case HloOpcode::kWhile:
       return false;
     default:  // Recomputable ones make values of their own.
-      return IsRecomputable(inst) && !IsRenaming(inst);
+      return IsRecomputable(inst);
   }
 }
 
