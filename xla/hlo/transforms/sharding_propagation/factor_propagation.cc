@@ -207,9 +207,20 @@ class Propagation {
            !options_.to_output;
   }
 
+  // Callers read the root of what they call in the sharding that is given.
+  bool IsReadByCaller(const HloInstruction& inst) const {
+    return LeavesManualRegion(inst) && inst.IsRoot() &&
+           inst.parent() != module_->entry_computation();
+  }
+
   // unspecified_dims of `Sharding` calls, and of borders of manual regions.
   void OpenDims(const HloInstruction& inst) {
-    if (!inst.shape().IsArray()) return;
+    if (!inst.shape().IsArray() || IsReadByCaller(inst) ||
+        absl::c_any_of(inst.users(), [&](const HloInstruction* user) {
+          return IsReadByCaller(*user);
+        })) {
+      return;
+    }
     FactorSolver::TensorState& state = states_[graph_.FirstTensor(&inst)];
     for (int64_t d : UnspecifiedDims(inst)) {
       if (d < static_cast<int64_t>(state.sharding.open.size())) {

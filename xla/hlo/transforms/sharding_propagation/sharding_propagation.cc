@@ -342,7 +342,7 @@ class PropagationRun {
   HloComputation* Entry() const { return module_->entry_computation(); }
 
   // Borders of manual regions that leave dimensions open, between values that
-  // may change and are read by nothing else.
+  // may change and are read by nothing else. Callers read what roots give.
   std::vector<HloInstruction*> FindBorders(
       const absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>&
           open) {
@@ -351,9 +351,12 @@ class PropagationRun {
       for (HloInstruction* inst : computation->instructions()) {
         std::optional<sharding_edges::OpenBorder> border =
             sharding_edges::OpenBorder::Of(*inst);
-        if (!border.has_value() || !open.contains(inst->operand(0)) ||
-            inst->operand(0)->user_count() > 1 ||
-            (inst == Entry()->root_instruction() && !any_output_)) {
+        if (!border.has_value() || !given_.contains(inst)) continue;
+        const HloInstruction* operand = inst->operand(0);
+        const bool result_may_change =
+            !inst->IsRoot() || (computation == Entry() && any_output_);
+        if (!open.contains(operand) || operand->user_count() > 1 ||
+            operand->IsRoot() || !result_may_change) {
           continue;
         }
         borders.push_back(inst);
