@@ -17,13 +17,18 @@ namespace {
 
 using Index = std::vector<int64_t>;
 
-// By device, its place along all dimensions of a tiled sharding.
+// By device, its place along all dimensions of a tiled sharding. None of
+// devices that are not numbered from 0.
 std::vector<Index> PlacesOf(const HloSharding& sharding) {
-  std::vector<Index> places(sharding.num_devices());
+  const int64_t devices = sharding.num_devices();
+  std::vector<Index> places(devices);
+  bool numbered = true;
   sharding.tile_assignment().Each(
       [&](absl::Span<const int64_t> index, int64_t device) {
-        places[device].assign(index.begin(), index.end());
+        numbered = numbered && device < devices;
+        if (numbered) places[device].assign(index.begin(), index.end());
       });
+  if (!numbered) places.clear();
   return places;
 }
 
@@ -36,7 +41,7 @@ std::optional<HloSharding> AtPlaces(Index dims,
   int64_t tiles = 1;
   for (int64_t size : dims) tiles *= size;
   const int64_t devices = places.size();
-  if (devices % tiles != 0) return std::nullopt;
+  if (devices == 0 || devices % tiles != 0) return std::nullopt;
   const int64_t copies = devices / tiles;
   Index listed(devices), filled(tiles);
   for (int64_t device = 0; device < devices; ++device) {
@@ -94,6 +99,11 @@ std::optional<OpenBorder> OpenBorder::Of(const HloInstruction& border) {
   result.num_groups_ = inside.dimension(manual);
   for (const Index& place : PlacesOf(inside)) {
     result.group_.push_back(place[manual]);
+  }
+  const auto devices = static_cast<size_t>(inside.num_devices());
+  if (result.tile_of_device_.size() != devices ||
+      result.group_.size() != devices) {
+    return std::nullopt;
   }
   return result;
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -47,6 +48,17 @@ std::optional<HloSharding> ManualLeaf(const HloInstruction& inst) {
     if (is_manual(leaf)) return leaf;
   }
   return std::nullopt;
+}
+
+// Meshes have no other devices.
+bool IsNumberedFromZero(const HloSharding& sharding) {
+  if (sharding.UseNamedShardingLeaf()) return true;
+  const TileAssignment& devices = sharding.tile_assignment();
+  bool result = true;
+  devices.Each([&](absl::Span<const int64_t>, int64_t device) {
+    result = result && device < devices.num_elements();
+  });
+  return result;
 }
 
 bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
@@ -282,7 +294,14 @@ absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
   bool any = false;
   for (const HloComputation* computation : module->computations()) {
     for (const HloInstruction* inst : computation->instructions()) {
-      any = any || ManualLeaf(*inst).has_value();
+      const std::optional<HloSharding> leaf = ManualLeaf(*inst);
+      if (!leaf.has_value()) continue;
+      any = true;
+      if (leaf->IsManualSubgroup() && !IsNumberedFromZero(*leaf)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "instruction ", inst->name(), ": sharding ", leaf->ToString(),
+            ": devices of a manual region are numbered from 0"));
+      }
     }
   }
   if (!any) return false;
