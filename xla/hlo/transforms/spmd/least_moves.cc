@@ -117,13 +117,15 @@ double SpmdPartitioningVisitor::BytesMadeOf(const HloInstruction& operand,
          ShapeUtil::ByteSizeOfElementsRecursive(reader.shape());
 }
 
-// Other devices compute as well, of whatever stands for the operands there.
+// Other devices compute as well, of whatever stands for the operands there:
+// what they have of all operands, they have of the result.
 bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
   std::optional<int64_t> device;
   absl::flat_hash_set<const HloInstruction*> sent;
   int64_t bytes = 0;
   // Bytes of operands for each byte of results that would be sent instead.
   double sent_per_made = 0;
+  bool all_have = true;
   for (const HloInstruction* operand : hlo->operands()) {
     if (!operand->shape().IsArray()) return false;
     const PartitionedHlo& present = GetPartitionedHlo(operand);
@@ -135,6 +137,7 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
     const int64_t owner = sharding.GetUniqueDevice();
     if (device.has_value() && *device != owner) return false;
     device = owner;
+    all_have &= present.IsAlsoWhole();
     const int64_t size = ShapeSizeInBytes(operand->shape());
     if (size == 0 || present.IsAlsoWhole() || !sent.insert(operand).second) {
       continue;
@@ -143,7 +146,9 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
     sent_per_made += size / BytesMadeOf(*operand, *hlo, owner);
   }
   if (!device.has_value()) return false;
-  if (hlo->sharding().UniqueDevice() != device) {
+  const std::optional<int64_t> wanted = hlo->sharding().UniqueDevice();
+  all_have &= wanted.has_value() && hlo->shape().IsArray();
+  if (wanted != device && !all_have) {
     if (sent_per_made <= 1) return false;
     // One device would multiply what all could.
     if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(hlo) &&
@@ -153,13 +158,15 @@ bool SpmdPartitioningVisitor::HandledOnDeviceOfOperands(HloInstruction* hlo) {
   }
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-    operands.push_back(hlo->operand(i)->opcode() == HloOpcode::kIota
+    operands.push_back(all_have || hlo->operand(i)->opcode() == HloOpcode::kIota
                            ? Operand(hlo, i, HloSharding::Replicate())
                            : GetPartitionedHlo(hlo->operand(i)).hlo());
   }
   Finish(hlo,
          b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
-         HloSharding::Single(hlo->shape(), HloSharding::SingleDevice(*device)));
+         all_have ? HloSharding::Replicate()
+                  : HloSharding::Single(hlo->shape(),
+                                        HloSharding::SingleDevice(*device)));
   return true;
 }
 
