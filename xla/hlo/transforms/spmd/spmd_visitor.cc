@@ -50,6 +50,13 @@ bool StaysOnDevice(const HloInstruction& hlo) {
          !hlo.HasSideEffect() && !hlo.IsAsynchronous() && !IsCollective(&hlo);
 }
 
+// Whether what an instruction calls, for each element or so, draws random
+// numbers.
+bool DrawsInside(const HloInstruction& hlo) {
+  return !HandsOn(&hlo) && !hlo.IsAsynchronous() &&
+         !hlo.HasSideEffectNoRecurse() && hlo.HasSideEffect();
+}
+
 }  // namespace
 
 SpmdPartitioningVisitor::SpmdPartitioningVisitor(
@@ -226,6 +233,8 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
     absl::Status status;
     if (manual) {
       status = HandleManual(hlo);
+    } else if (DrawsInside(*hlo)) {
+      status = HandleRng(hlo);
     } else if (!StaysOnDevice(*hlo) || !HandledOnDeviceOfOperands(hlo)) {
       status = hlo->Visit(this);
     }
@@ -502,10 +511,60 @@ absl::Status SpmdPartitioningVisitor::HandleSingleDevice(
   return absl::OkStatus();
 }
 
-// Devices would draw different numbers, so one draws them and broadcasts them.
+// What the first device along a dimension of the tile assignment has.
+HloInstruction* SpmdPartitioningVisitor::OfFirst(HloInstruction* value,
+                                                 const HloSharding& sharding,
+                                                 int64_t dim) {
+  std::vector<int64_t> is_first(num_partitions_);
+  sharding.tile_assignment().Each(
+      [&](absl::Span<const int64_t> place, int64_t device) {
+        is_first[device] = place[dim] == 0;
+      });
+  HloInstruction* owns =
+      AddCompare(TableLookup(is_first, S32, partition_id_, &b_),
+                 ComparisonDirection::kNe, CreateR0(0, S32, &b_), &b_);
+  return SumOfOwners(
+      value, owns, {},
+      [&](HloInstruction* masked) {
+        return collective_ops_creator_.create_all_reduce(
+            &b_, masked, MakeBinaryAdd(masked->shape().element_type(), module_),
+            *GetPartitionGroupsForReplication(sharding, {dim}),
+            (*next_channel_id_)++);
+      },
+      &b_);
+}
+
+// Devices would draw different numbers, so one draws them and broadcasts them:
+// in a manual region, one of each group of devices, which alone have its
+// operands.
 absl::Status SpmdPartitioningVisitor::HandleRng(HloInstruction* hlo) {
-  const int64_t device = hlo->sharding().UniqueDevice().value_or(0);
-  Finish(hlo, OnOneDevice(hlo, device), HloSharding::SingleDevice(device));
+  const HloSharding whole = ReplicatedOnAllDims(hlo->sharding());
+  const auto leaf = [&](int64_t i) -> const HloSharding& {
+    return whole.IsTuple() ? whole.tuple_elements()[i] : whole;
+  };
+  if (!leaf(0).IsManualSubgroup()) {
+    const int64_t device = hlo->sharding().UniqueDevice().value_or(0);
+    Finish(
+        hlo, OnOneDevice(hlo, device),
+        HloSharding::Single(hlo->shape(), HloSharding::SingleDevice(device)));
+    return absl::OkStatus();
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(ReplicatedOperand(hlo, i));
+  }
+  std::vector<HloInstruction*> drawn = Elements(
+      b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
+      &b_);
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const int64_t copies = leaf(i).SubgroupReplicationDim();
+    if (copies >= 0) drawn[i] = OfFirst(drawn[i], leaf(i), copies);
+  }
+  Finish(hlo,
+         hlo->shape().IsTuple()
+             ? b_.AddInstruction(HloInstruction::CreateTuple(drawn))
+             : drawn[0],
+         whole);
   return absl::OkStatus();
 }
 

@@ -238,8 +238,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   HloInstruction* ComputedAnew(const HloInstruction* hlo,
                                const HloSharding& sharding);
   // Computes on the device that has the operands, other than those that any
-  // device has or can make, where the result is smaller than what it would send
-  // otherwise. False, and nothing done, elsewhere.
+  // device has or can make, where the result stays or is smaller than what it
+  // would send otherwise. False, and nothing done, elsewhere.
   bool HandledOnDeviceOfOperands(HloInstruction* hlo);
   double BytesMadeOf(const HloInstruction& operand,
                      const HloInstruction& reader, int64_t owner);
@@ -262,6 +262,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // than the sums of all of them.
   std::optional<HloSharding> GatheredForDots(const HloInstruction& reader,
                                              int64_t index);
+  // Within groups of devices that differ along `dim` of the tile assignment
+  // alone.
+  HloInstruction* OfFirst(HloInstruction* value, const HloSharding& sharding,
+                          int64_t dim);
   // Replicated where one device has a value that all have been given.
   const HloSharding& PresentSharding(const HloInstruction* hlo);
   // The operand whole on every device of the (sub)group.
