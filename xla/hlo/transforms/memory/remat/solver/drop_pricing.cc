@@ -35,10 +35,11 @@ constexpr int kAttempts = 4;
 }  // namespace
 
 DropPricing::DropPricing(const RematProblem& problem, const RematState& state,
-                         int64_t limit, int64_t* work)
+                         int64_t limit, int64_t segment_bytes, int64_t* work)
     : problem_(problem),
       state_(state),
       limit_(limit),
+      segment_bytes_(segment_bytes),
       work_(*work),
       plan_stamp_(problem.nodes.size(), 0),
       last_reader_(problem.nodes.size(), 0) {}
@@ -121,18 +122,21 @@ bool DropPricing::PlanRun(NodeId node, int depth) {
   if (next >= 0) {
     // Coming earlier instead costs bytes, not seconds.
     double burden = 0;
+    int64_t kept = 0;
     bool stays = false;
     for (int32_t k = 0; k < info.value_count; ++k) {
       const ValueId value = info.first_value + k;
       stays |= state_.IsOverwritten(value, position_, next);
       const int32_t end = state_.LastUse(value, next);
       if (end == next && info.value_count > 1) continue;
+      kept += state_.bytes(value);
       burden += Burden(state_.bytes(value), position_, next - 1);
     }
     if (!stays && burden * price_ < info.seconds) {
       run.moved_from = next;
       account_.seconds -= info.seconds;
       account_.burden += burden;
+      account_.kept += static_cast<double>(kept);
     }
   }
   for (ValueId value : info.reads) {
@@ -223,7 +227,10 @@ bool DropPricing::Price(ValueId value, int32_t use, double price, Drop* drop) {
     drop->relief = relief - account_.burden;
     if (drop->relief > 0) break;
   }
-  if (drop->relief <= 0) return false;
+  if (drop->relief <= 0 ||
+      account_.kept > static_cast<double>(segment_bytes_)) {
+    return false;
+  }
   drop->position = position;
   drop->runs = plan_;
   drop->old_run = run;

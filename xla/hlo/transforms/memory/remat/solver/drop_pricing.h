@@ -43,9 +43,10 @@ struct Drop {
 // little.
 class DropPricing {
  public:
-  // `*work` is reduced by the values looked at.
+  // At most `segment_bytes` may be kept before one step for later ones. `*work`
+  // is reduced by the values looked at.
   DropPricing(const RematProblem& problem, const RematState& state,
-              int64_t limit, int64_t* work);
+              int64_t limit, int64_t segment_bytes, int64_t* work);
 
   // Drops `value` before its reader at position `use`. False if that is not
   // possible or frees nothing. `price`: the current worth of relief, seconds
@@ -57,6 +58,7 @@ class DropPricing {
   struct Account {
     double seconds = 0;
     double burden = 0;  // bytes times steps over the limit
+    double kept = 0;    // bytes that lie at the position for later
   };
 
   bool InPlan(NodeId node) const { return plan_stamp_[node] == stamp_; }
@@ -72,6 +74,7 @@ class DropPricing {
   const RematProblem& problem_;
   const RematState& state_;
   const int64_t limit_;
+  const int64_t segment_bytes_;
   int64_t& work_;
 
   int32_t position_ = 0;

@@ -1,5 +1,6 @@
 // How good programs for random problems are, against what is recorded.
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "xla/hlo/testlib/recorded.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_checkpoints.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_eager.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_evict.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_search.h"
 
@@ -127,9 +129,20 @@ std::string Figures(const RematProblem& problem,
                          trace.peak_bytes, trace.seconds);
 }
 
-// What the search starts from, too.
-std::string Checkpoints(const RematProblem& problem, const RematTrace& start) {
+// The ways that the search joins, each alone.
+std::string Ways(const RematProblem& problem, const RematTrace& start,
+                 int64_t limit) {
   std::string line;
+  for (const EvictionPrice price :
+       {EvictionPrice::kCostPerByteTime, EvictionPrice::kByteTime,
+        EvictionPrice::kTime}) {
+    int64_t work = 100000;
+    const std::optional<std::vector<NodeId>> program =
+        EvictingProgram(problem, problem.order, limit, price, &work);
+    absl::StrAppendFormat(
+        &line, "; evicting %s",
+        program.has_value() ? Figures(problem, *program) : "gives up");
+  }
   for (const int64_t part : {2, 5}) {
     absl::StrAppendFormat(
         &line, "; checkpoints %s",
@@ -166,7 +179,7 @@ void Record(const RematProblem& problem, const std::string& name,
       absl::StrAppendFormat(&line, " %s, work %d;",
                             Figures(problem, program->steps), 300000 - work);
     }
-    lines->push_back(line + Checkpoints(problem, start));
+    lines->push_back(line + Ways(problem, start, limit));
   }
 }
 

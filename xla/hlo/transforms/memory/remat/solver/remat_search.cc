@@ -10,6 +10,7 @@
 #include "xla/hlo/transforms/memory/remat/solver/drop_pricing.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_checkpoints.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_eager.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_evict.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_exact.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_state.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_take_back.h"
@@ -27,10 +28,10 @@
 //    exact trace of the cleaned-up result of the last one.
 //  - Try: DropValues, then TakeBackRuns, which removes recomputation that the
 //    limit has room for after all. Keeps the best program seen.
-//  - Searcher: different starting points and aims for Try (lower limits,
-//    checkpoints, exact search, an eager order), each with a share of the work
-//    budget so that no strategy starves the others; then iterated greedy
-//    improvement.
+//  - Searcher: different starting points and parameters for Try (segments,
+//    checkpoints, eviction, exact search, an eager order), each with a share of
+//    the work budget so that no strategy starves the others; then iterated
+//    greedy improvement.
 //
 // `work_` counts elementary look-ups, not time, so results are deterministic.
 
@@ -65,10 +66,10 @@ class Round {
  public:
   // Ends, too, when the program costs more than `most_seconds`.
   Round(const RematProblem& problem, const RematTrace& trace, int64_t limit,
-        double most_seconds, int64_t* work)
+        int64_t segment_bytes, double most_seconds, int64_t* work)
       : problem_(problem),
         state_(problem, trace, limit),
-        pricing_(problem, state_, limit, work),
+        pricing_(problem, state_, limit, segment_bytes, work),
         most_seconds_(most_seconds),
         work_(*work) {}
 
@@ -263,10 +264,10 @@ class Searcher {
 
   // All ways, each with a part of the work.
   absl::Status TryFromStart(int64_t parts) {
+    gave_up_ = false;
     int64_t reserve = work_ - work_ / parts;
     work_ -= reserve;
-    TF_RETURN_IF_ERROR(Try(start_));
-    if (effort_ > 0 && !hopeless_) TF_RETURN_IF_ERROR(TryLower());
+    TF_RETURN_IF_ERROR(TrySegments());
     work_ += reserve;
     if (hopeless_) return absl::OkStatus();
     if (effort_ > 0 && (!Met() || IsCostly())) {
@@ -277,6 +278,9 @@ class Searcher {
     }
     if ((!Met() || IsCostly()) && effort_ > 0) {
       TF_RETURN_IF_ERROR(TryExact());
+    }
+    if ((!Met() && !gave_up_ && effort_ > 0) || effort_ > 1) {
+      TF_RETURN_IF_ERROR(TryEvicting());
     }
     return absl::OkStatus();
   }
@@ -309,7 +313,7 @@ class Searcher {
     for (RematProgram& program : above) {
       if (work_ <= 0 || program.seconds > MostSeconds()) continue;
       hopeless_ = false;
-      TF_RETURN_IF_ERROR(Try(std::move(program.steps)));
+      TF_RETURN_IF_ERROR(Try(std::move(program.steps), kNoSegments));
     }
     return absl::OkStatus();
   }
@@ -328,7 +332,7 @@ class Searcher {
             std::optional<std::vector<NodeId>> program,
             WithoutPartOfRuns(problem_, best_.steps, part, kImproveParts));
         if (!program.has_value()) continue;
-        TF_RETURN_IF_ERROR(Try(*std::move(program)));
+        TF_RETURN_IF_ERROR(Try(*std::move(program), kNoSegments));
       }
       if (before - best_.seconds < kImproved * (before - seconds_)) break;
     }
@@ -363,9 +367,10 @@ class Searcher {
 
   // Improves a program and takes it if it is the best. `aim`: what is dropped
   // for, at most the limit.
-  absl::Status Try(std::vector<NodeId> program, int64_t aim) {
+  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes,
+                   int64_t aim) {
     TF_ASSIGN_OR_RETURN(RematProgram found,
-                        DropValues(std::move(program), aim));
+                        DropValues(std::move(program), segment_bytes, aim));
     if (!hopeless_) {
       TF_ASSIGN_OR_RETURN(found,
                           TakeBackRuns(problem_, std::move(found), limit_));
@@ -373,8 +378,24 @@ class Searcher {
     if (Better(found, best_, limit_)) best_ = std::move(found);
     return absl::OkStatus();
   }
-  absl::Status Try(std::vector<NodeId> program) {
-    return Try(std::move(program), limit_);
+  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes) {
+    return Try(std::move(program), segment_bytes, limit_);
+  }
+
+  absl::Status TrySegments() {
+    const int variants = effort_ <= 0 ? 1 : 6;
+    int64_t segment = kNoSegments;
+    for (int variant = 0; variant < variants && (variant == 0 || work_ > 0);
+         ++variant) {
+      TF_RETURN_IF_ERROR(Try(start_, segment));
+      if (hopeless_) break;
+      if (variant == 0 && effort_ > 0) TF_RETURN_IF_ERROR(TryLower());
+      if (effort_ <= 1 && Met()) break;
+      // Segments for the next attempt: half the limit, then half of that, and
+      // so on.
+      segment = variant == 0 ? limit_ / 2 : segment / 2;
+    }
+    return absl::OkStatus();
   }
 
   // Plans for limits below the real one. Recomputation that needs a lot of
@@ -385,15 +406,15 @@ class Searcher {
   absl::Status TryLower() {
     const int64_t excess = best_.peak_bytes - limit_;
     if (excess > 0 && work_ > 0) {
-      TF_RETURN_IF_ERROR(
-          Try(start_, std::max(bound_, limit_ - excess - excess / 2)));
+      TF_RETURN_IF_ERROR(Try(start_, kNoSegments,
+                             std::max(bound_, limit_ - excess - excess / 2)));
     }
     for (int part : {16, 8, 4}) {
       const int64_t lower = (limit_ - bound_) / part;
       if (work_ <= 0 || hopeless_ || lower == 0 || (Met() && !IsCostly())) {
         break;
       }
-      TF_RETURN_IF_ERROR(Try(start_, limit_ - lower));
+      TF_RETURN_IF_ERROR(Try(start_, kNoSegments, limit_ - lower));
     }
     return absl::OkStatus();
   }
@@ -414,7 +435,7 @@ class Searcher {
       RematTrace trace;
       TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
       if (trace.peak_bytes <= limit_) {
-        TF_RETURN_IF_ERROR(Try(std::move(program)));
+        TF_RETURN_IF_ERROR(Try(std::move(program), kNoSegments));
       } else if (trace.seconds <= MostSeconds()) {
         above.emplace_back(Excess(trace, limit_), std::move(program));
       }
@@ -428,8 +449,34 @@ class Searcher {
       if (work_ <= 0 || --left < 0) break;
       const int64_t reserve = work_ / 3 * 2;
       work_ -= reserve;
-      TF_RETURN_IF_ERROR(Try(std::move(program)));
+      TF_RETURN_IF_ERROR(Try(std::move(program), kNoSegments));
       work_ += reserve;
+    }
+    return absl::OkStatus();
+  }
+
+  // Simulated eviction under three price functions. Eviction does not account
+  // for operands kept for recomputation, so a program may exceed the limit it
+  // was built for; the aim is then lowered by that excess and the simulation
+  // repeated.
+  absl::Status TryEvicting() {
+    for (EvictionPrice price :
+         {EvictionPrice::kCostPerByteTime, EvictionPrice::kByteTime,
+          EvictionPrice::kTime}) {
+      int64_t aim = limit_;
+      for (int attempt = 0; attempt < kEvictionAims && work_ > 0; ++attempt) {
+        std::optional<std::vector<NodeId>> program =
+            EvictingProgram(problem_, start_, aim, price, &work_);
+        if (!program.has_value()) break;
+        TF_ASSIGN_OR_RETURN(const RematProgram now,
+                            Trace(RemoveUselessSteps(problem_, *program)));
+        TF_RETURN_IF_ERROR(Try(now.steps, kNoSegments));
+        // Values that stay for the sake of recomputed ones are not counted.
+        if (now.peak_bytes <= limit_) break;
+        aim -= std::min(now.peak_bytes - limit_, (limit_ - bound_) / 2) + 1;
+        if (aim < bound_) break;
+      }
+      if (effort_ <= 1 && Met()) break;
     }
     return absl::OkStatus();
   }
@@ -454,7 +501,7 @@ class Searcher {
 
   // Rounds of drops until the limit is met or they get nowhere.
   absl::StatusOr<RematProgram> DropValues(std::vector<NodeId> program,
-                                          int64_t aim) {
+                                          int64_t segment_bytes, int64_t aim) {
     RematTrace trace;
     TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
     RematProgram best{program, trace.peak_bytes, trace.seconds};
@@ -464,7 +511,7 @@ class Searcher {
                         work_ > 0 && trace.seconds <= MostSeconds();
          ++round) {
       work_ -= trace.step_count();
-      Round drops(problem_, trace, aim, MostSeconds(), &work_);
+      Round drops(problem_, trace, aim, segment_bytes, MostSeconds(), &work_);
       if (drops.Run() == 0) break;
       program = RemoveUselessSteps(problem_, drops.Program());
       TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
@@ -476,10 +523,14 @@ class Searcher {
       excess = std::min(excess, new_excess);
     }
     const bool missed = best.peak_bytes > limit_;
+    gave_up_ |= missed && trace.seconds > MostSeconds();
     hopeless_ |= missed && trace.seconds > hopeless_seconds_;
     return best;
   }
 
+  static constexpr int64_t kNoSegments =
+      std::numeric_limits<int64_t>::max() / 4;
+  static constexpr int kEvictionAims = 3;
   static constexpr int64_t kStepsOfTrials = 20'000;
   // Above this multiple of the initial run time, other search strategies are
   // tried.
@@ -517,6 +568,7 @@ class Searcher {
   bool hopeless_ = false;
   // Seconds of what is known besides best_, for another order.
   double least_seconds_ = std::numeric_limits<double>::infinity();
+  bool gave_up_ = false;
 };
 
 }  // namespace

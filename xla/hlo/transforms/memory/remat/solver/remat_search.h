@@ -13,8 +13,8 @@ namespace xla::remat_plan {
 
 struct RematSearchOptions {
   int64_t limit_bytes = 0;
-  // 0: one attempt; 1: more where the first one does not meet the limit, or is
-  // costly; more: from both orders in any case.
+  // 0: one variant; 1: more where the first one does not meet the limit; more:
+  // all variants.
   int64_t effort = 1;
   // Steps may come earlier than in `start` (remat_eager.h).
   bool reorder = true;
@@ -52,11 +52,13 @@ struct RematProgram {
 // when they come up (prices only rise); at the end, runs that the limit has
 // room for are removed again, the most seconds per byte first.
 //
-// Starts are the given program and ones with checkpoints (Chen et al.,
-// "Training deep nets with sublinear memory cost", 2016). Interval view: Bartan
+// The bytes kept before one step for later ones are bounded (segments as in
+// Chen et al., "Training deep nets with sublinear memory cost", 2016); the
+// bounds are the variants that are tried. Interval view of the problem: Bartan
 // et al., "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
-// rematerialization", 2021. Small problems that nothing else solves are solved
-// exactly (remat_exact.h): 1 of 70 limits of random graphs. All of it is done
+// rematerialization", 2021. Where one choice at a time gets stuck, programs
+// that evict and recompute on demand (remat_evict.h) are tried and improved,
+// and small problems are solved exactly (remat_exact.h). All of it is done
 // first from the start in an eager order (remat_eager.h), then from the start
 // itself. At the end a quarter of the repeated runs is removed at a time, and
 // other drops are chosen for the resulting excess (iterated greedy: Ruiz and
