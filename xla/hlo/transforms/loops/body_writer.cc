@@ -146,16 +146,24 @@ HloInstruction* BodyWriter::Add(std::unique_ptr<HloInstruction> inst) {
 
 HloInstruction* BodyWriter::SliceOf(HloInstruction* whole, const Shape& shape,
                                     int64_t dim, HloInstruction* index) {
-  std::vector<HloInstruction*> start;
-  for (size_t d = 0; d < shape.dimensions().size(); ++d) {
-    start.push_back(
-        static_cast<int64_t>(d) == dim
-            ? index
-            : Add(HloInstruction::CreateConstant(
-                  LiteralUtil::CreateR0(index->shape().element_type(), 0))));
-  }
-  return Add(HloInstruction::CreateDynamicSlice(shape, whole, start,
-                                                shape.dimensions()));
+  return Add(HloInstruction::CreateDynamicSlice(
+      shape, whole, StartOf(whole, dim, index), shape.dimensions()));
+}
+
+HloInstruction* BodyWriter::Write(HloInstruction* whole, HloInstruction* place,
+                                  int64_t dim, HloInstruction* index) {
+  return loop_.body()->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
+      whole->shape(), whole, place, StartOf(whole, dim, index)));
+}
+
+std::vector<HloInstruction*> BodyWriter::StartOf(const HloInstruction* whole,
+                                                 int64_t dim,
+                                                 HloInstruction* index) {
+  HloInstruction* zero = Add(HloInstruction::CreateConstant(
+      LiteralUtil::CreateR0(index->shape().element_type(), 0)));
+  std::vector<HloInstruction*> start(whole->shape().dimensions().size(), zero);
+  start[dim] = index;
+  return start;
 }
 
 }  // namespace xla::remat_plan

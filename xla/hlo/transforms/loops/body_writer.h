@@ -38,6 +38,11 @@ class BodyWriter {
   absl::StatusOr<HloInstruction*> Slice(HloInstruction* value, int64_t dim,
                                         HloInstruction* index);
 
+  // Writes `place`, as Slice() makes it, over that place of `whole`, both of
+  // the body. Not marked.
+  HloInstruction* Write(HloInstruction* whole, HloInstruction* place,
+                        int64_t dim, HloInstruction* index);
+
   // Says what that place is, where the body has it already.
   void SetSlice(const HloInstruction* value, int64_t dim,
                 const HloInstruction* index, HloInstruction* inside) {
@@ -61,6 +66,9 @@ class BodyWriter {
   HloInstruction* Add(std::unique_ptr<HloInstruction> inst);
   HloInstruction* SliceOf(HloInstruction* whole, const Shape& shape,
                           int64_t dim, HloInstruction* index);
+  // Indices of that place: 0 in the other dimensions.
+  std::vector<HloInstruction*> StartOf(const HloInstruction* whole, int64_t dim,
+                                       HloInstruction* index);
 
   LoopState loop_;
   const absl::flat_hash_set<const HloInstruction*>& made_;

@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/loops/counted_loop.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -14,7 +15,8 @@
 namespace xla::remat_plan {
 namespace {
 
-constexpr int kMaxTripDepth = 16;
+// Selects look at three operands each: no more than 3^8 steps.
+constexpr int kMaxTripDepth = 8;
 // Far from overflow: sums of such numbers, times trips, fit in 64 bits.
 constexpr int64_t kMaxNumber = int64_t{1} << 40;
 constexpr int64_t kMaxScale = 1 << 16;

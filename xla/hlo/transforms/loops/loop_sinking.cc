@@ -29,9 +29,6 @@
 namespace xla::remat_plan {
 namespace {
 
-// What a dot in the body is made of has at most this part of its bytes.
-constexpr int64_t kCarriedPart = 4;
-
 // Whether a body reader takes one place of the first dimension.
 bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
              int64_t element) {
@@ -119,8 +116,8 @@ double CostOfTrip(const LoopState& loop, int64_t element,
 }
 
 // How the body can make an element that it only carries: from little, by what
-// costs next to nothing; or place by place, by a dot of nothing larger that
-// only this loop reads, which then runs as often in smaller parts.
+// costs next to nothing; or, place by place, by a dot that only this loop reads
+// and whose operands are small. That dot then runs in parts.
 std::optional<CheapRecipe> RecipeOf(const LoopState& loop, int64_t element) {
   const HloInstruction* value = loop.init()->operand(element);
   if (value->opcode() != HloOpcode::kDot) return FindCheapRecipe(value);
@@ -141,7 +138,10 @@ std::optional<CheapRecipe> RecipeOf(const LoopState& loop, int64_t element) {
     recipe.carried.insert(operand);
     if (!IsParameterRead(operand)) carried_bytes += BytesOf(operand);
   }
-  if (carried_bytes * kCarriedPart > BytesOf(value)) return std::nullopt;
+  if (CheapRecipeOptions().carried_part * static_cast<double>(carried_bytes) >
+      static_cast<double>(BytesOf(value))) {
+    return std::nullopt;
+  }
   return recipe;
 }
 

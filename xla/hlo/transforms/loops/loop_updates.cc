@@ -1,6 +1,6 @@
 #include "xla/hlo/transforms/loops/loop_updates.h"
 
-#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,7 +20,6 @@
 #include "xla/hlo/transforms/loops/counted_loop.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
-#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -177,8 +176,10 @@ class StackUpdate {
           TF_RETURN_IF_ERROR(reader->ReplaceAllUsesWithDifferentShape(old));
         }
       }
-      TF_RETURN_IF_ERROR(state_.SetBodyResult(
-          element, Write(element, places[i], updated.dim, index)));
+      HloInstruction* write = writer.Write(state_.BodyElement(element),
+                                           places[i], updated.dim, index);
+      write->set_metadata(write_->metadata());
+      TF_RETURN_IF_ERROR(state_.SetBodyResult(element, write));
       HloInstruction* result = state_.loop()->parent()->AddInstruction(
           HloInstruction::CreateGetTupleElement(state_.loop(), element));
       result->set_metadata(updated.value->metadata());
@@ -425,24 +426,6 @@ class StackUpdate {
       }
     }
     return true;
-  }
-
-  HloInstruction* Write(int64_t element, HloInstruction* value, int64_t dim,
-                        HloInstruction* index) {
-    HloInstruction* old = state_.BodyElement(element);
-    std::vector<HloInstruction*> start(old->shape().dimensions().size());
-    for (size_t d = 0; d < start.size(); ++d) {
-      start[d] =
-          static_cast<int64_t>(d) == dim
-              ? index
-              : state_.body()->AddInstruction(HloInstruction::CreateConstant(
-                    LiteralUtil::CreateR0(index->shape().element_type(), 0)));
-    }
-    HloInstruction* write =
-        state_.body()->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
-            old->shape(), old, value, start));
-    write->set_metadata(write_->metadata());
-    return write;
   }
 
   const LoopInPlace& place_;

@@ -17,10 +17,10 @@ namespace xla::remat_plan {
 //   → w = while(tuple(p, …)), body: p[i] = p[i] - rate * dw;  p' = element of w
 //
 // where p' takes the memory of the argument p (input_output_alias). Training
-// steps that scan their layers end so, with as many gradients as weights live
-// at once; gradients of single layers remain. Computes what it did, and moves
-// fewer bytes. (For PyTorch, see Lv et al., "Full Parameter Fine-tuning for
-// Large Language Models with Limited Resources", 2023.)
+// steps that scan their layers end like this, with the gradients of all layers
+// live at once; only those of one layer at a time remain. The results are the
+// same, and fewer bytes move. (For PyTorch, see Lv et al., "Full Parameter
+// Fine-tuning for Large Language Models with Limited Resources", 2023.)
 //
 // The loop, of the entry computation, counts its trips and writes each place of
 // the stack in one of them. What follows from the stack is elementwise, or

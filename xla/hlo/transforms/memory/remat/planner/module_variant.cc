@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
   TF_ASSIGN_OR_RETURN(const std::vector<int> order,
                       OrderOfDrops(*copy, device));
   const int drops = static_cast<int>(order.size());
-  // Nothing else depends on it, and it costs nothing.
+  // They cost nothing, so all variants have them.
   TF_ASSIGN_OR_RETURN(
       const bool updates,
       RunWithFuel(LoopUpdates(), ModuleVariant::kAll, copy.get()));

@@ -47,7 +47,8 @@ class RematVariants {
   const RematPlanOptions& options_;
   const int64_t limit_;
   RematTrials& trials_;
-  bool updates_ = true;  // in loops that can
+  // Whether variants of loops may have updates.
+  bool updates_ = true;
   std::vector<ModuleVariant> tried_;
   ModuleVariant best_variant_;
   Outcome best_;
